@@ -15,6 +15,7 @@ from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector
 from .facts.target import TargetFacts
+from .facts.tokenizers_read import tokenizer_of_root
 from .registry import Rule, chosen
 
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
@@ -79,6 +80,7 @@ def judge_facts(
         deep,
         facts.reference_name,
         inventory=_inventory(facts),
+        tokenizer=tokenizer_of_root(facts),
     )
 
 

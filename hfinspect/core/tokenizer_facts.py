@@ -188,6 +188,12 @@ class TokenizerFacts:
     context: ContextLengths = ContextLengths()
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def says_anything(self) -> bool:
+        """Whether there is a tokenizer: tokens, or a template."""
+        tokens = self.vocabulary
+        return bool(tokens.file or tokens.tokenizer_class or tokens.added or self.templates)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {

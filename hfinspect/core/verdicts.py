@@ -14,6 +14,7 @@ from .inventory import Inventory
 from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION
+from .tokenizer_facts import TokenizerFacts
 
 #: From the mildest to the worst.
 SEVERITIES: Final = ("note", "warning", "error")
@@ -85,6 +86,7 @@ class AuditResult(Shown):
         reference: the model to compare with; None without one
         known [findings]: number of findings in the baseline, which are not listed
         inventory: files, licence and base models, for a bill of materials; no part of the JSON
+        tokenizer: that of the root, for a page; None without one; no part of the JSON
     """
 
     target: str
@@ -98,6 +100,7 @@ class AuditResult(Shown):
     reference: str | None = field(default=None)
     known: int = 0
     inventory: Inventory = field(default_factory=Inventory)
+    tokenizer: TokenizerFacts | None = None
 
     def _in_a_line(self) -> str:
         severities = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())

@@ -32,6 +32,7 @@ from .drawings import (
     Treemap,
     fewer,
 )
+from .tokenizer_screen import tokenizer_blocks
 
 #: Tiles and rows of tensors; the smallest are counted together. No model that repeats a layer has
 #: so many; one page of 300 kB holds them.
@@ -106,6 +107,7 @@ def lay_out(
         *(_chapters_of_parts(portrait) or [_why(portrait, folded)]),
         Chapter("memory", "Memory", tuple(_memory(portrait))),
         Chapter("audit", "Audit", tuple(_audit(portrait))),
+        *_tokenizer(portrait),
         Chapter("tensors", "Tensors", tuple(_tensors(found, folded)), folded=True),
         Chapter("config", "config.json", tuple(_config(found.config)), folded=True),
     )
@@ -297,6 +299,13 @@ def _audit(portrait: Portrait) -> list[Block]:
     if isinstance(found, str):
         return [Paragraph(f"Not audited: {found}")]
     return list(verdict.lay_out([found], fixes=True).blocks)
+
+
+def _tokenizer(portrait: Portrait) -> Iterator[Chapter]:
+    """What the audit has read of it; none without an audit."""
+    found = portrait.audit.tokenizer if not isinstance(portrait.audit, str) else None
+    if found is not None:
+        yield Chapter("tokenizer", "Tokenizer", tokenizer_blocks(found))
 
 
 # ---- tensors and config

@@ -11,6 +11,7 @@ it. Replayed by tests/inspecting/test_tokenizer_recorded.py.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import random
 import sys
@@ -180,7 +181,30 @@ def recorded(name: str) -> dict[str, Any]:
             if path.is_file()
         }
         loaded = PreTrainedTokenizerFast.from_pretrained(place)
-    return {"files": files, "library": said(loaded)}
+        gguf = gguf_of(loaded, Path(place)) if name == "bpe-chatml" else None
+    result = {"files": files, "library": said(loaded)}
+    return result if gguf is None else {**result, "gguf": base64.b64encode(gguf).decode()}
+
+
+def gguf_of(loaded: Any, place: Path) -> bytes:
+    """A file of the vocabulary alone, as llama.cpp's converter writes it with gguf's own writer."""
+    from gguf import GGUFWriter, SpecialVocab, TokenType
+
+    added = loaded.get_added_vocab()
+    path = place / "vocabulary.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_type("vocab")
+    writer.add_context_length(2048)
+    writer.add_tokenizer_model("gpt2")
+    names = loaded.convert_ids_to_tokens(range(len(loaded)))
+    writer.add_token_list(names)
+    kinds = [TokenType.CONTROL if name in added else TokenType.NORMAL for name in names]
+    writer.add_token_types(kinds)
+    SpecialVocab(place, load_merges=True).add_to_gguf(writer, quiet=True)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return path.read_bytes()
 
 
 def said(loaded: Any) -> dict[str, Any]:

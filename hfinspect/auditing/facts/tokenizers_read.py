@@ -15,6 +15,13 @@ def tokenizers_of(facts: TargetFacts) -> tuple[TokenizerFacts, ...]:
     return tuple(_of_folder(facts, folder) for folder in facts.folders)
 
 
+def tokenizer_of_root(facts: TargetFacts) -> TokenizerFacts | None:
+    """That of the root, where any file says something of it."""
+    each = zip(facts.folders, tokenizers_of(facts), strict=True)
+    root = next((one for folder, one in each if not folder.path), None)
+    return root if root is not None and root.says_anything else None
+
+
 def _of_folder(facts: TargetFacts, folder: Folder) -> TokenizerFacts:
     paths = template_paths(facts.files, folder.path)
     small = {name: folder.json[name] for name in SMALL if name in folder.json}

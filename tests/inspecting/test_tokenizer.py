@@ -1,0 +1,253 @@
+"""``hfinspect tokenizer``: what is read, at which price, and what is said of what cannot be."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.errors import NothingToInspectError, RepoNotFoundError, UsageError
+
+from ..auditing.sound import CONFIG, made, write
+from ..builders import write_config
+from ..cli.program import hfinspect as run
+from ..formats.gguf_files import GgufWriter
+from ..hub_server import HubServer
+from ..schemas import conforms
+from .test_tokenizer_recorded import FOLDER, facts_of
+
+REPO = "org/small-chat"
+TEMPLATE = "{% for m in messages %}{{ m.role + m.content }}{% endfor %}"
+
+
+def rules(facts: hfinspect.TokenizerFacts) -> list[str]:
+    return [finding.rule for finding in facts.findings]
+
+
+def folder_of(directory: Path, **files: Any) -> Path:
+    """A sound checkpoint, with JSON files changed: ``generation_config={...}``."""
+    write(made("single"), directory)
+    for name, content in files.items():
+        (directory / f"{name}.json").write_text(json.dumps(content))
+    return directory
+
+
+def test_rows_are_those_of_the_header(tmp_path: Path) -> None:
+    found = hfinspect.tokenizer(folder_of(tmp_path)).vocabulary
+    assert (found.tokens, found.highest, found.rows, found.head_rows) == (32, 31, 32, 32)
+    assert found.rows_by == "rows of model.embed_tokens.weight"
+    assert (found.padding, found.beyond, found.unused) == (0, 0, 0)
+    by_config = hfinspect.tokenizer(tmp_path, source="config").vocabulary
+    assert (by_config.rows, by_config.head_rows) == (32, 32)
+
+
+def test_ids_beyond_the_table(tmp_path: Path) -> None:
+    facts = hfinspect.tokenizer(folder_of(tmp_path, added_tokens={"<a>": 32, "<b>": 40}))
+    assert (facts.vocabulary.highest, facts.vocabulary.beyond) == (40, 2)
+    assert rules(facts) == ["tokenizer-beyond-vocabulary"]
+    assert facts.findings[0].severity == "error"
+    assert "HI314" in {one.code for one in hfinspect.audit(tmp_path).findings}
+
+
+@pytest.mark.parametrize(
+    ("generation", "tokenizer", "differ"),
+    [
+        ({"eos_token_id": [2, 3]}, {}, False),
+        ({"eos_token_id": 3}, {}, True),
+        ({"eos_token_id": [2, 5]}, {"eos_token": "t5"}, False),
+        ({"eos_token_id": [2, 5]}, {"eos_token": {"content": "t6"}}, True),
+        ({}, {"eos_token": "t5"}, True),
+        ({"pad_token_id": -1}, {"pad_token": "t5"}, False),
+        ({"pad_token_id": 4}, {"pad_token": "t5"}, True),
+        ({"eos_token_id": "2"}, {"eos_token": 7}, False),
+    ],
+)
+def test_special_ids(
+    tmp_path: Path, generation: dict[str, Any], tokenizer: dict[str, Any], differ: bool
+) -> None:
+    folder_of(tmp_path, generation_config=generation, tokenizer_config=tokenizer)
+    assert rules(hfinspect.tokenizer(tmp_path)) == ["special-ids-differ"] * differ
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        ({"max_position_embeddings": 256}, {"rope-context": "warning"}),
+        ({"max_position_embeddings": 128}, {}),
+        ({"max_position_embeddings": 64}, {"rope-context": "note", "context-lengths": "note"}),
+        ({"max_position_embeddings": 32}, {}),
+        ({"max_position_embeddings": 256, "type": "llama3"}, {}),
+        ({"max_position_embeddings": 256, "factor": "4"}, {}),
+        ({"max_position_embeddings": 256, "factor": 8}, {}),
+        ({"max_position_embeddings": 256, "nested": True}, {"rope-context": "warning"}),
+    ],
+)
+def test_the_context_that_positions_reach(
+    tmp_path: Path, config: dict[str, Any], found: dict[str, str]
+) -> None:
+    rope: dict[str, Any] = {
+        "rope_type": config.pop("type", "yarn"),
+        "factor": config.pop("factor", 4.0),
+        "original_max_position_embeddings": 32,
+    }
+    if config.pop("nested", False):
+        rope = {"full_attention": rope, "sliding_attention": {"rope_type": "default"}}
+    length = 129 if config["max_position_embeddings"] == 64 else 16
+    folder_of(
+        tmp_path,
+        config={**CONFIG, **config, "rope_scaling": rope},
+        tokenizer_config={"model_max_length": length},
+    )
+    facts = hfinspect.tokenizer(tmp_path, source="config")
+    assert {one.rule: one.severity for one in facts.findings} == found
+    assert facts.context.config == config["max_position_embeddings"]
+
+
+def test_a_request_for_each_file_that_is_there(hub: HubServer, tmp_path: Path) -> None:
+    files = made("single")
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False}
+    hub.add(REPO, {**files, "chat_template.jinja": TEMPLATE.encode()})
+    hub.meter.clear()
+    hfinspect.inspect(REPO, **access)
+    before = len(hub.meter.requests)
+    hub.meter.clear()
+    facts = hfinspect.tokenizer(REPO, **access)
+    read = {
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "chat_template.jinja",
+    }
+    assert set(facts.files) == read
+    assert len(hub.meter.requests) == before + len(read)
+    assert facts.origin.commit is not None
+    assert [one.any_role for one in facts.templates] == [True]
+    assert "no-chat-template" not in rules(facts)
+
+
+def test_a_chat_model_of_the_hub_without_a_template(hub: HubServer) -> None:
+    hub.add(REPO, made("single"))
+    hub.add("org/chatter", made("single"))
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False}
+    assert rules(hfinspect.tokenizer(REPO, **access)) == ["no-chat-template"]
+    assert rules(hfinspect.tokenizer("org/chatter", **access)) == []
+    with pytest.raises(RepoNotFoundError):
+        hfinspect.tokenizer("org/none", **access)
+
+
+def test_a_gguf_file_that_its_own_writer_wrote(tmp_path: Path) -> None:
+    """Written by gguf's writer from the files of the same tokenizer (tests/oracle)."""
+    content = json.loads((FOLDER / "bpe-chatml.json").read_text(encoding="utf-8"))
+    (tmp_path / "vocabulary.gguf").write_bytes(base64.b64decode(content["gguf"]))
+    facts = hfinspect.tokenizer(tmp_path / "vocabulary.gguf")
+    (tmp_path / "files").mkdir()
+    other, library = facts_of("bpe-chatml", tmp_path / "files")
+    assert (facts.vocabulary.tokens, facts.vocabulary.kind) == (library["tokens"], "gpt2")
+    assert {one.role: one.tokenizer for one in facts.special} == {
+        one.role: one.tokenizer for one in other.special
+    }
+    (template,), (same,) = facts.templates, other.templates
+    assert (template.roles, template.tools, template.thinking, template.tokens) == (
+        same.roles,
+        same.tools,
+        same.thinking,
+        same.tokens,
+    )
+
+
+def test_a_gguf_file_with_more_tokens_than_rows(tmp_path: Path) -> None:
+    writer = GgufWriter().text("general.architecture", "llama").u32("llama.block_count", 1)
+    writer.u32("llama.context_length", 4096).text("tokenizer.ggml.model", "llama")
+    writer.texts("tokenizer.ggml.tokens", [f"t{n}" for n in range(100)])
+    writer.u32("tokenizer.ggml.eos_token_id", 2).u32("tokenizer.ggml.eot_token_id", 7)
+    writer.text("tokenizer.chat_template.tool_use", TEMPLATE).text(
+        "llama.rope.scaling.type", "yarn"
+    )
+    writer.u32("llama.rope.scaling.factor", 2)
+    writer.u32("llama.rope.scaling.original_context_length", 1024)
+    writer.tensor("token_embd.weight", (96, 16), 0, 0)
+    (tmp_path / "m.gguf").write_bytes(writer.bytes(96 * 16 * 4))
+    facts = hfinspect.tokenizer(tmp_path / "m.gguf")
+    assert (facts.vocabulary.rows, facts.vocabulary.beyond) == (96, 4)
+    assert rules(facts) == ["tokenizer-beyond-vocabulary", "rope-context"]
+    assert {one.role: one.tokenizer for one in facts.special} == {"eos": (2,), "eot": (7,)}
+    assert [(one.name, one.file) for one in facts.templates] == [("tool_use", "m.gguf")]
+
+
+def test_a_tokenizer_in_a_folder_of_a_pipeline(tmp_path: Path) -> None:
+    files = made("single")
+    write({f"tokenizer/{name}": files[name] for name in ("tokenizer.json",)}, tmp_path)
+    with pytest.raises(NothingToInspectError) as caught:
+        hfinspect.tokenizer(tmp_path)
+    assert "tokenizer" in (caught.value.hint or "")
+    facts = hfinspect.tokenizer(tmp_path, file="tokenizer")
+    assert (facts.vocabulary.tokens, facts.vocabulary.rows) == (32, None)
+
+
+def test_what_has_none(tmp_path: Path) -> None:
+    write_config(tmp_path, CONFIG)
+    with pytest.raises(NothingToInspectError, match="has no tokenizer"):
+        hfinspect.tokenizer(tmp_path)
+    with pytest.raises(UsageError):
+        hfinspect.tokenizer(CONFIG)
+    with pytest.raises(UsageError):
+        hfinspect.tokenizer(tmp_path, overrides={"vocab_size": 3})
+
+
+def test_a_model_that_is_not_known_hides_no_tokenizer(tmp_path: Path) -> None:
+    folder_of(tmp_path, config={"model_type": "nothing", "vocab_size": 30})
+    (tmp_path / "model.safetensors").unlink()
+    facts = hfinspect.tokenizer(tmp_path)
+    assert (facts.vocabulary.rows, facts.vocabulary.beyond) == (30, 2)
+    assert rules(facts) == ["tokenizer-beyond-vocabulary", "no-model"]
+
+
+def test_files_that_cannot_be_read_are_findings(tmp_path: Path) -> None:
+    folder_of(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes(b"[" * 200_000)
+    (tmp_path / "tokenizer_config.json").write_bytes(b"{")
+    (tmp_path / "chat_template.jinja").write_text("{% for %}")
+    facts = hfinspect.tokenizer(tmp_path)
+    assert [(one.rule, one.file) for one in facts.findings] == [
+        ("unread", "tokenizer_config.json"),
+        ("unread", "tokenizer.json"),
+        ("template-unread", "chat_template.jinja"),
+    ]
+    assert facts.vocabulary.tokens is None
+
+
+def test_sentencepiece_is_said_to_be_unread(tmp_path: Path) -> None:
+    folder_of(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "tokenizer.model").write_bytes(b"\x0a\x0e")
+    facts = hfinspect.tokenizer(tmp_path)
+    assert [one.text for one in facts.findings if one.file == "tokenizer.model"]
+    assert facts.vocabulary.padding is None
+
+
+def test_the_usual_formats(tmp_path: Path) -> None:
+    folder_of(tmp_path, generation_config={"eos_token_id": 9}, added_tokens={"\x1b[2J<a>": 40})
+    table = run("tokenizer", tmp_path)
+    assert table.code == 0
+    assert "\x1b" not in table.out
+    assert "eos is 9, and 2 by config.json" in table.out
+    conforms(json.loads(run("tokenizer", tmp_path, "-f", "json").out), "tokenizer")
+    (row,) = csv.DictReader(io.StringIO(run("tokenizer", tmp_path, "-f", "csv").out))
+    assert (row["id"], row["file"]) == ("40", "added_tokens.json")
+    for form in ("markdown", "html"):
+        assert "eos is 9, and 2 by config" in run("tokenizer", tmp_path, "-f", form).out
+
+
+def test_the_page_of_a_model_has_a_chapter(tmp_path: Path) -> None:
+    folder_of(tmp_path, generation_config={"eos_token_id": 9})
+    page = run("inspect", tmp_path, "-f", "html").out
+    assert 'id="tokenizer"' in page
+    assert "eos is 9, and 2 by config.json" in page
+    write_config(tmp_path / "bare", CONFIG)
+    assert 'id="tokenizer"' not in run("inspect", tmp_path / "bare", "-f", "html").out
