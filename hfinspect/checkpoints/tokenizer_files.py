@@ -73,15 +73,16 @@ def template_paths(files: Mapping[str, FileEntry], folder: str) -> list[str]:
     return [path for path in (f"{folder}{TEMPLATE}", *further) if path in files]
 
 
-def read_tokenizer_files(source: Source, folder: str = "") -> TokenizerRead:
+def read_tokenizer_files(source: Source, folder: str = "", *, tokens: bool = True) -> TokenizerRead:
     """What a folder says of its tokenizer: a request a file that is there. A file that cannot be
-    read is a finding. Raises AccessErrors where nothing can be read at all."""
+    read is a finding. Without ``tokens`` the list of them is not read. Raises AccessErrors where
+    nothing can be read at all."""
     files = source.list_files()
     small = [name for name in SMALL if folder + name in files]
     templates = template_paths(files, folder)
     left = max(len(templates) - 1 - MAX_MORE_TEMPLATES, 0)
     templates = templates[: 1 + MAX_MORE_TEMPLATES]
-    path = tokenizer_path(files, folder)
+    path = tokenizer_path(files, folder) if tokens else None
     tasks: list[Callable[[], object]]
     tasks = [partial(read_json, source, folder + name) for name in small]
     tasks += [partial(_template, source, one) for one in templates]

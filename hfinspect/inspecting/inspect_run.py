@@ -152,11 +152,14 @@ def _from_source(
     if _READING not in sys.modules and opened.origin.kind == "hub":
         opened = _begun(opened, weights=wants_weights and file is None)
     from ..checkpoints.read import no_weights, read_model
-    from ..checkpoints.repo_layout import config_folders
+    from ..checkpoints.repo_layout import Layout, config_folders
     from .model import inspect_read
     from .pipelines import inspect_declared, several_models
+    from .tokenizer_notes import tokenizer_notes
 
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
+    if read.layout is Layout.SINGLE and not overrides:
+        read = replace(read, findings=(*read.findings, *tokenizer_notes(opened, read, file)))
     inspected = inspect_read(name, opened.origin, read, reach)
     if inspected is not None:
         return inspected

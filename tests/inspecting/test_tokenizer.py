@@ -251,3 +251,30 @@ def test_the_page_of_a_model_has_a_chapter(tmp_path: Path) -> None:
     assert "eos is 9, and 2 by config.json" in page
     write_config(tmp_path / "bare", CONFIG)
     assert 'id="tokenizer"' not in run("inspect", tmp_path / "bare", "-f", "html").out
+
+
+def test_the_first_screen_says_that_files_disagree(tmp_path: Path) -> None:
+    folder_of(tmp_path, generation_config={"eos_token_id": 9, "bos_token_id": 8})
+    (finding,) = hfinspect.inspect(tmp_path).findings
+    assert (finding.rule, finding.file, finding.severity) == (
+        "tokenizer",
+        "generation_config.json",
+        "warning",
+    )
+    assert finding.text.startswith("bos is 8, and 1 by config.json; 1 more (")
+    folder_of(tmp_path)
+    assert hfinspect.inspect(tmp_path).findings == ()
+
+
+def test_the_first_screen_asks_the_hub_for_nothing_more(hub: HubServer) -> None:
+    files = made("single")
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False}
+    requests = []
+    for name, generation in (("org/agree", 2), ("org/differ", 9)):
+        content = json.dumps({"eos_token_id": generation}).encode()
+        hub.add(name, {**files, "generation_config.json": content})
+        hub.meter.clear()
+        assert hfinspect.inspect(name, **access).findings == ()
+        requests.append(sorted(path.rpartition("/")[2] for path in hub.meter.paths()))
+    assert requests[0][1:] == ["config.json", "model.safetensors"]
+    assert requests[0][1:] == requests[1][1:]

@@ -71,7 +71,7 @@ CLOSED = "may not be read"
 CASES = [
     *[
         (f"{command} closed", 3, CLOSED)
-        for command in ("inspect", "audit", "explain", "tree", "tensors", "memory", "compare good")
+        for command in "inspect,audit,explain,tree,tensors,memory,tokenizer,compare good".split(",")
     ],
     ("inspect parent/model", 3, CLOSED),
     ("inspect parent/model/model.safetensors", 3, CLOSED),
