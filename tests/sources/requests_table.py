@@ -117,6 +117,7 @@ def questions(hub: HubServer) -> dict[str, Callable[..., object]]:
         "`explain`": partial(hfinspect.explain, **here),
         "`memory`": partial(hfinspect.memory, **here),
         "`--source config`": partial(hfinspect.inspect, source="config", **here),
+        "`tokenizer`": partial(hfinspect.tokenizer, **here),
         "`audit`": partial(hfinspect.audit, **here),
         "`--output x.html`": partial(portrait, **here),
     }
