@@ -15,8 +15,8 @@ def _queries(c: ModelConfig) -> Dim:
     if not table.values:
         raise c.error(key, table.values, "at least one entry")
     # Numbers as keys: text in JSON, and numbers in what a config object says of itself.
-    counts = ModelConfig({str(said): count for said, count in table.values.items()}, table.path)
-    most = max(int(counts.dim(said)) for said in counts.values)
+    counts = ModelConfig({str(n): count for n, count in table.values.items()}, table.path)
+    most = max(int(counts.dim(n)) for n in counts.values)
     # A saved config names it as well.
     return c.dim(f"max_value_{key}", default=named(most, "queries", f"largest value of {key}"))
 

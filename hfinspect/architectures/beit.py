@@ -77,12 +77,12 @@ def backbone(c: ModelConfig) -> nn.Module:
     refined = _pyramid(c) if c.flag("add_fpn", default=False) else {}
     inner = model(c, pooling=False)
     # A norm after the layers, where there is one, keeps the prefix that files leave out elsewhere.
-    kept = nn.Module("BeitModel", layernorm=inner.children.pop("layernorm"))
+    beit = nn.Module("BeitModel", layernorm=inner.children.pop("layernorm"))
     # And so does the table that layers share.
     table = inner.inside("encoder").children.pop("relative_position_bias", None)
     if table:
-        kept.adding(encoder=nn.Module("BeitEncoder", relative_position_bias=table))
-    return nn.Module("BeitBackbone", {**inner.children, "beit": kept, **refined}, part="vision")
+        beit.adding(encoder=nn.Module("BeitEncoder", relative_position_bias=table))
+    return nn.Module("BeitBackbone", {**inner.children, "beit": beit, **refined}, part="vision")
 
 
 vision.register_seeing(

@@ -92,8 +92,8 @@ _TEXTS = {
 
 
 def _only_vision(c: ModelConfig) -> Module:
-    whole = c.has("vision_config") or c.model_type == "blip"
-    return vision_model(c.section("vision_config") if whole else c)
+    is_composite = c.has("vision_config") or c.model_type == "blip"
+    return vision_model(c.section("vision_config") if is_composite else c)
 
 
 register("blip", composed_of(_PARTS, _CLASSES), category="multimodal")

@@ -82,9 +82,9 @@ _PARTS: dict[str, Part] = {
 def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = False) -> Module:
     """The Q-Former's answers, made as wide as the words of a language model."""
     text, speaks = c.section("text_config"), language(c)
-    said = text.has("hidden_size", "d_model", "n_embd")
+    names_width = text.has("hidden_size", "d_model", "n_embd")
     known = {"opt": 768, "t5": 512, "llama": 4096}.get(text.model_type or "opt")
-    width = width_of(text, speaks, last=False) if said or known is None else known
+    width = width_of(text, speaks, last=False) if names_width or known is None else known
     parts = {at: _PARTS[at](c) for at in ("query_tokens", "vision_model")}
     parts["qformer"] = _reading(c, instructed=instructed)
     to = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)

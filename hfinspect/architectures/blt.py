@@ -78,12 +78,12 @@ def _global(c: ModelConfig, incoming: Dim | None) -> Module:
 
 def _patcher(c: ModelConfig) -> Module:
     parts = _PATCHER.model(c).children
-    kept = {name: parts[name] for name in ("layers", "embed_tokens", "norm")}
-    return Module("BltPatcher", {**kept, "lm_head": _PATCHER.words(c)})
+    inner_parts = {name: parts[name] for name in ("layers", "embed_tokens", "norm")}
+    return Module("BltPatcher", {**inner_parts, "lm_head": _PATCHER.words(c)})
 
 
 def _model(c: ModelConfig) -> Module:
-    encoder, whole = c.section("encoder_config"), c.section("global_config")
+    encoder, latent = c.section("encoder_config"), c.section("global_config")
     width = _ENCODER.width(encoder)
     # An empty list means the default too.
     sizes = c.raw("encoder_hash_byte_group_size") or [3, 4, 5, 6, 7, 8]
@@ -95,7 +95,7 @@ def _model(c: ModelConfig) -> Module:
     return Module(
         "BltModel",
         local_encoder=_encoder(encoder),
-        global_transformer=_global(whole, None if incoming == _GLOBAL.width(whole) else incoming),
+        global_transformer=_global(latent, None if incoming == _GLOBAL.width(latent) else incoming),
         local_decoder=_decoder(c.section("decoder_config")),
         encoder_hash_tok_embedding=Embedding(rows, width),
         patcher=_patcher(c.section("patcher_config")) if patches else None,

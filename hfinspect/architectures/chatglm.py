@@ -27,10 +27,12 @@ def _prefix(d: s.NamedDecoder, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
     if not c.has("pre_seq_len"):
         return None
-    h, whole = d.width(c), c.count(*d.depth.keys, default=d.depth.default) * width * 2
+    h, prefix = d.width(c), c.count(*d.depth.keys, default=d.depth.default) * width * 2
     projected = c.flag("prefix_projection", default=False)
-    size = h if projected and _is_first(c) else whole
-    trans = Sequential(Linear(size, h), Activation("Tanh"), Linear(h, whole)) if projected else None
+    size = h if projected and _is_first(c) else prefix
+    trans = (
+        Sequential(Linear(size, h), Activation("Tanh"), Linear(h, prefix)) if projected else None
+    )
     table = Embedding(c.dim("pre_seq_len"), size, kind=None)
     return Module("PrefixEncoder", embedding=table, trans=trans, component=Component.EMBEDDING)
 

@@ -61,12 +61,12 @@ def model(c: ModelConfig) -> Module:
     tables = {"token_embedding": built["embed_tokens"], "position_embedding": position}
     embedding = Module("Embeddings", tables, layer_norm=built["embedding_layernorm"])
     inner = Module(built.class_name, layers=built["layers"], final_layer_norm=built["norm"])
-    whole = Module(built.class_name, _embedding=embedding, _decoder=inner)
+    joined = Module(built.class_name, _embedding=embedding, _decoder=inner)
     return Module(
         f"{_NAME}Model",
         encoder=respelled_classes(heard, _SPELLED),
         encoder_decoder_proj=Linear(sound.dim("hidden_size"), h, component=Component.PROJECTOR),
-        transf_decoder=respelled_classes(whole, _SPELLED),
+        transf_decoder=respelled_classes(joined, _SPELLED),
     )
 
 

@@ -10,12 +10,12 @@ _NOT_HERE = """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in
 
 
 def model(config: ModelConfig) -> Module:
-    kept = {key: value for key, value in config.values.items() if key not in _NOT_HERE}
+    values = {key: value for key, value in config.values.items() if key not in _NOT_HERE}
     if config.has("num_attention_heads"):
-        kept["attention_head_dim"] = config.raw("num_attention_heads")
-    if kept.get("class_embed_type") == "simple_projection":  # the UNet's, read past here
-        kept["class_embed_type"] = "identity"
-    c = ModelConfig(kept, config.path)
+        values["attention_head_dim"] = config.raw("num_attention_heads")
+    if values.get("class_embed_type") == "simple_projection":  # the UNet's, read past here
+        values["class_embed_type"] = "identity"
+    c = ModelConfig(values, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     ladder = Ladder(c)
     seen = condition_encoder(c, ladder.channels[0])

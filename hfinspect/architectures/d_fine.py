@@ -135,9 +135,9 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     widths = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
     lite = not fine and c.text("encoder_type", default="hybrid") == "lite"
     box = partial(mlp, name, ending="MLPPredictionHead" if fine else "MLP")
-    kept = 4 * (c.dim("top_prob_values", default=4) + 1)
+    bins = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, deep = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
-    quality = nn.Module(f"{name}LQE", reg_conf=mlp(name, kept, *[inner] * (deep - 1), 1))
+    quality = nn.Module(f"{name}LQE", reg_conf=mlp(name, bins, *[inner] * (deep - 1), 1))
     length, scale = max(count, 0) + max(count - last - 1, 0), nn.Weight(1, kind="scale")
     places, before = box(4, *((2 * d, d) if fine else (d, d, d))), mlp(name, d, d, d, 4)
     parts = {"layers": nn.Layers.of(length, decoder_layer(name, c)), "query_pos_head": places}
@@ -184,5 +184,5 @@ def object_detection(name: str, c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("d_fine", _FINE), ("deimv2", _DEIM)):
-    whole, base = partial(object_detection, prefix), partial(model, prefix)
-    register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")
+    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    register_pair(model_type, prefix, detector, base, "vision", ending="ForObjectDetection")

@@ -22,10 +22,10 @@ def _act(c: ModelConfig) -> Module:
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
-    d, kept = _d(c), first or c.flag("keep_query_pos", default=False)
+    d, has_positions = _d(c), first or c.flag("keep_query_pos", default=False)
     deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
     own = ("query_content", "query_pos", "key_content", "key_pos", "value")
-    cross = (*(part for part in own if kept or part != "query_pos"), "query_pos_sine")
+    cross = (*(part for part in own if has_positions or part != "query_pos"), "query_pos_sine")
     layer: dict[str, Module] = {}
     for side, projected in (("self", own), ("cross", cross)):
         at, name = f"{side}_attn", f"{_NAME}DecoderLayer{side.capitalize()}Attention"

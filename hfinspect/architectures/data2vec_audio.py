@@ -21,10 +21,10 @@ def _model(s: Speech, c: ModelConfig) -> Module:
         layer_norm=Activation("LayerNorm", f"({int(h)},), elementwise_affine=False"),
     )
     layers = Layers([step] * int(c.count("num_conv_pos_embeddings")))
-    found = model(s, speech.unstable(c).with_values(feat_extract_norm="layer"))
+    root = model(s, speech.unstable(c).with_values(feat_extract_norm="layer"))
     name, to = f"{s.name}PositionalConvEmbedding", Component.CONV
-    found.inside("encoder").adding(pos_conv_embed=Module(name, layers=layers, component=to))
-    return found.adding(feature_extractor=speech.feature_encoder(c, s.name, form="layer"))
+    root.inside("encoder").adding(pos_conv_embed=Module(name, layers=layers, component=to))
+    return root.adding(feature_extractor=speech.feature_encoder(c, s.name, form="layer"))
 
 
 _DATA2VEC = WAV2VEC2.like("Data2VecAudio", "data2vec_audio", defaults=_DEFAULTS, make_model=_model)

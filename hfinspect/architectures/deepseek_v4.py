@@ -81,19 +81,19 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         attn_sink=Weight(heads, kind="sink"),
         component=Component.ATTENTION,
     )
-    kept: list[CacheItem] = [KeysValues(head, 0, 1, latent=True, repeated=1 + (kind == SLIDING))]
+    items: list[CacheItem] = [KeysValues(head, 0, 1, latent=True, repeated=1 + (kind == SLIDING))]
     if kind != SLIDING:
         name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
         block.adding(compressor=(keys := _compressor(d, c, kind, "compressor", head, name)))
-        kept += keys.cache or ()
+        items += keys.cache or ()
     if kind == LIGHT:
         count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
         keys = _compressor(d, c, kind, "indexer", width)
         queries, scores = Linear(rank, count * width, bias=False), Linear(h, count, bias=False)
         parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
         block.adding(indexer=Module("DeepseekV4Indexer", parts, kind="indexer"))
-        kept += keys.cache or ()
-    block.cache = tuple(kept)
+        items += keys.cache or ()
+    block.cache = tuple(items)
     return block
 
 

@@ -56,8 +56,8 @@ def object_detection(c: ModelConfig) -> Module:
     for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if own:
             root.inside("model", "decoder").children[name] = ModuleList(head() for _ in every)
-        held = [f"model.decoder.{name}.{i}" if own else f"{name}.0" if i else None for i in every]
-        root.children[name] = ModuleList(head(at if c.tied() else None) for at in held)
+        names = [f"model.decoder.{name}.{i}" if own else f"{name}.0" if i else None for i in every]
+        root.children[name] = ModuleList(head(at if c.tied() else None) for at in names)
     return root
 
 

@@ -29,15 +29,15 @@ def _seeing(c: ModelConfig, at: str) -> tuple[ModelConfig, Dim]:
 
 def _maps(c: ModelConfig) -> list[tuple[Dim, ...]]:
     """The widths of what is seen of the scaled images, and in between."""
-    found = []
+    maps = []
     for key, other, default in (
         ("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512)),
         ("intermediate_feature_dims", "intermediate_hook_ids", (256, 256)),
     ):
         given = c.raw(other)
         count = len(given) if isinstance(given, (list, tuple)) else len(default)
-        found.append(c.dims(key, default=default, count=max(count, 1)))
-    return found
+        maps.append(c.dims(key, default=default, count=max(count, 1)))
+    return maps
 
 
 def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:

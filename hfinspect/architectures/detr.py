@@ -25,8 +25,8 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
     for module in nn.each_module(root):
         weight = module.children.get("weight")
         if module.class_name == "BatchNorm2d" and isinstance(weight, nn.Parameter):
-            kept = ("weight", "bias", "running_mean", "running_var")
-            module.children = {key: nn.Buffer(*weight.shape) for key in kept}
+            buffers = ("weight", "bias", "running_mean", "running_var")
+            module.children = {key: nn.Buffer(*weight.shape) for key in buffers}
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
@@ -36,8 +36,8 @@ def backbone(
     """The ResNet and the widths of what it hands on, the last of which DETR reads. What the config
     class makes of no ``backbone_config`` is mostly one of timm, with ``maps`` of ``channels`` (by
     default ``num_channels``)."""
-    found = c.raw("num_channels") if channels is None else channels
-    usual = {"num_channels": found, "out_indices": list(maps)}
+    channel_count = c.raw("num_channels") if channels is None else channels
+    usual = {"num_channels": channel_count, "out_indices": list(maps)}
     section = older_backbone(c, RESNETS.__contains__, "resnet50", **usual)
     if section.kind == "timm_backbone":
         if not section.has("backbone"):

@@ -24,17 +24,17 @@ _SHARED = ("weight", "scale", "per_expert_scale", "gate_up_proj", "down_proj")
 def _stack(c: ModelConfig, side: str, ending: str) -> Module:
     """Gemma 4's text model, under the class names of the side."""
     fixed = ModelConfig({**c.given, **_FIXED}, c.path, "diffusion_gemma_text")
-    found = gemma4_text.text_model(fixed).called(f"{_NAME}{ending}")
+    root = gemma4_text.text_model(fixed).called(f"{_NAME}{ending}")
     own = {"DecoderLayer": f"{side}TextLayer", "Attention": f"{side}TextAttention"}
     for old, new in {**own, "MLP": "Text4MLP"}.items():
-        renamed(found, f"Gemma4Text{old}", f"{_NAME}{new}")
-    return renamed(found, "Gemma4", _NAME)
+        renamed(root, f"Gemma4Text{old}", f"{_NAME}{new}")
+    return renamed(root, "Gemma4", _NAME)
 
 
 def encoder_text(c: ModelConfig, at: str | None = None) -> Module:
     """``at`` is the decoder whose weights these are."""
-    found = _stack(c, "Encoder", "EncoderTextModel")
-    return tied_to(found, at, _SHARED) if at else found
+    encoder = _stack(c, "Encoder", "EncoderTextModel")
+    return tied_to(encoder, at, _SHARED) if at else encoder
 
 
 def encoder(c: ModelConfig, at: str | None = None) -> Module:
@@ -55,8 +55,8 @@ def decoder(c: ModelConfig) -> Module:
     answer = gated_mlp(f"{_NAME}SelfConditioning", h, inner, act=act)
     norms = {"pre_norm": gemma4_text.norm(text, h), "post_norm": Activation("Gemma4RMSNorm")}
     answer.children = {**norms, **answer.children}
-    found = _stack(text, "Decoder", "DecoderModel").adding(self_conditioning=answer)
-    return renamed(found, "Gemma4", _NAME)
+    root = _stack(text, "Decoder", "DecoderModel").adding(self_conditioning=answer)
+    return renamed(root, "Gemma4", _NAME)
 
 
 def model(c: ModelConfig) -> Module:

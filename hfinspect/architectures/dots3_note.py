@@ -142,9 +142,9 @@ def _model(c: ModelConfig) -> Module:
 
 
 def _generation(c: ModelConfig) -> Module:
-    whole = causal_lm(_WHOLE, _decoder)(c)
-    head = whole.children.pop("lm_head")
-    return whole.adding(vision_encoder=_VISION(c), audio_encoder=_AUDIO(c), lm_head=head)
+    root = causal_lm(_WHOLE, _decoder)(c)
+    head = root.children.pop("lm_head")
+    return root.adding(vision_encoder=_VISION(c), audio_encoder=_AUDIO(c), lm_head=head)
 
 
 _WHOLE = f"{_NAME}ForConditionalGeneration"

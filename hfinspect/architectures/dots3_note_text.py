@@ -30,11 +30,11 @@ def _types(c: ModelConfig, count: int) -> list[str]:
     sparse = not c.has("use_dsa") or c.flag("use_dsa", default=True)
     full, other = names if sparse else names[::-1]
     windows = c.flag("use_sliding_window", default=True)
-    found = layer_types(
+    types = layer_types(
         c, count, lambda i: full if not windows or i < 2 or i % 4 == 1 else "sliding_attention"
     )
     final = c.has("per_layer_config") and not c.has("use_dsa")
-    return [full if kind == other and not final else kind for kind in found]
+    return [full if kind == other and not final else kind for kind in types]
 
 
 def _sizes(c: ModelConfig, i: int, kind: str) -> Latent:
@@ -82,10 +82,10 @@ def _windows(c: ModelConfig) -> Windows:
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, str]]:
     described = zip(_types(c, layers), _mlps(c, layers), strict=True)
-    found = [(_sizes(c, i, kind), kind, mlp) for i, (kind, mlp) in enumerate(described)]
-    if len(set(found)) > _MAX_DISTINCT:
+    kinds = [(_sizes(c, i, kind), kind, mlp) for i, (kind, mlp) in enumerate(described)]
+    if len(set(kinds)) > _MAX_DISTINCT:
         raise c.error("per_layer_config", "more", f"at most {_MAX_DISTINCT} kinds of layer")
-    return found
+    return kinds
 
 
 def _shared(c: ModelConfig, _inner: Dim) -> Dim:

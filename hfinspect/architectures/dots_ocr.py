@@ -43,8 +43,8 @@ def vision_model(c: ModelConfig) -> Module:
 
 def causal_lm(c: ModelConfig) -> Module:
     tower = vision_model(c.section("vision_config"))
-    whole = QWEN2.classes()["Qwen2ForCausalLM"](c)
-    return whole.called("DotsOCRForCausalLM").adding(vision_tower=tower)
+    root = QWEN2.classes()["Qwen2ForCausalLM"](c)
+    return root.called("DotsOCRForCausalLM").adding(vision_tower=tower)
 
 
 _SOURCE = "modeling_dots_ocr.py and modeling_dots_vision.py of rednote-hilab/dots.ocr"

@@ -16,10 +16,10 @@ _hidden = size("hidden_size", default=256)
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("out_features", default=(64, 64, 128, 256), least=1)
-    if found[-1] != _hidden(c):
+    widths = c.dims("out_features", default=(64, 64, 128, 256), least=1)
+    if widths[-1] != _hidden(c):
         raise c.error("out_features", c.raw("out_features"), f"{int(_hidden(c))} as the last")
-    return found
+    return widths
 
 
 def _backbone(c: ModelConfig) -> Module:
@@ -36,9 +36,9 @@ def _backbone(c: ModelConfig) -> Module:
         "stage_block_in_channels": inward,
         "stage_block_stride": steps,
     }
-    for key, said in computed.items():
-        if c.has(key) and c.raw(key) != said:
-            raise c.error(key, c.raw(key), f"{said}, as the other keys say")
+    for key, value in computed.items():
+        if c.has(key) and c.raw(key) != value:
+            raise c.error(key, c.raw(key), f"{value}, as the other keys say")
     act, made = activation(c.text("activation_function", default="relu")), []
 
     def block(inputs: Dim, outputs: Dim, stride: int) -> Module:

@@ -23,9 +23,9 @@ _last = size("hidden_dim", default=2560)
 
 def rounded(c: ModelConfig, width: Dim | int) -> Dim:
     ratio = ratio_of(c, "width_coefficient", default=2.0)
-    found = multiple(int(width) * ratio, int(c.dim("depth_divisor", default=8)))
+    channels = multiple(int(width) * ratio, int(c.dim("depth_divisor", default=8)))
     text = f"width_coefficient = {ratio:g} times {int(width)}, rounded to depth_divisor"
-    return named(found, f"width({int(width)})", text)
+    return named(channels, f"width({int(width)})", text)
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:

@@ -16,8 +16,8 @@ def _head(c: ModelConfig, name: str, act: str | None, **more: Module) -> Module:
 
 
 def _discriminator(c: ModelConfig) -> Module:
-    found = Linear(hidden(c), 1)
-    return _head(c, "DiscriminatorPredictions", c.text("hidden_act"), dense_prediction=found)
+    scores = Linear(hidden(c), 1)
+    return _head(c, "DiscriminatorPredictions", c.text("hidden_act"), dense_prediction=scores)
 
 
 def _classifier(c: ModelConfig) -> Module:

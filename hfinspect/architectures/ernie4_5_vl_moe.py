@@ -90,10 +90,10 @@ def _resampler(c: ModelConfig, out: Dim) -> Module:
 
 def _alike(c: ModelConfig, key: str) -> int | None:
     """A number, or one for each set of experts, all equal."""
-    found = {int(number) for number in c.dims(key, minimum=0)} if c.has(key) else {None}
-    if len(found) != 1:
+    numbers = {int(number) for number in c.dims(key, minimum=0)} if c.has(key) else {None}
+    if len(numbers) != 1:
         raise c.error(key, c.raw(key), "the same for both sets of experts")
-    return found.pop()
+    return numbers.pop()
 
 
 def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
@@ -119,8 +119,8 @@ def _base(c: ModelConfig) -> Module:
     text, vision = _sections(c)
     tower = builder(f"{_NAME}VisionTransformerPretrainedModel")(vision)
     resampler = _resampler(vision, TEXT.width(text))
-    whole = _decoder(TEXT, text).called(f"{_NAME}Model")
-    return whole.adding(vision_model=tower, resampler_model=resampler)
+    root = _decoder(TEXT, text).called(f"{_NAME}Model")
+    return root.adding(vision_model=tower, resampler_model=resampler)
 
 
 def _generation(c: ModelConfig) -> Module:

@@ -16,8 +16,8 @@ from ..trees import modules as nn
 
 def _positions(c: ModelConfig) -> str | None:
     """absolute unless said; a null that is written down means no positions at all."""
-    said = "position_embedding_type" in c.values
-    return c.text("position_embedding_type", default=None if said else "absolute")
+    is_given = "position_embedding_type" in c.values
+    return c.text("position_embedding_type", default=None if is_given else "absolute")
 
 
 def _embeddings(_e: Encoder, c: ModelConfig) -> nn.Module:

@@ -36,12 +36,12 @@ def _norm(name: str) -> s.Part:
     """The norm of that name, where the layer has it."""
 
     def part(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
-        found: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
+        norms: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
         if c.flag("parallel_attn", default=True):
             usual = 2 if _grouped(c) else 1
             count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
-            found = ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
-        return s.norm(d, c) if name in found else None
+            norms = ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+        return s.norm(d, c) if name in norms else None
 
     return part
 

@@ -90,9 +90,9 @@ def model(c: ModelConfig) -> nn.Module:
         variances[f"{what}_embed"] = nn.Module(f"{_NAME}VarianceEmbedding", conv=conv)
     keys = ("num_languages", "num_speakers", "speaker_embed_dim")
     *tables, voice = (c.dim(key, default=0, minimum=0) for key in keys)
-    said = [nn.Embedding(count, h, kind="segment") if count > 1 else None for count in tables]
+    tables_of = [nn.Embedding(count, h, kind="segment") if count > 1 else None for count in tables]
     parts = {
-        **dict(zip(("language_id_embedding", "speaker_id_embedding"), said, strict=True)),
+        **dict(zip(("language_id_embedding", "speaker_id_embedding"), tables_of, strict=True)),
         "projection": nn.Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
         "encoder": _stack(c, "encoder"),
         "duration_predictor": _predictor(c, "duration"),

@@ -12,7 +12,7 @@ _STAGES = {"dim_embed": (256, 512, 1024, 2048), "depths": (1, 1, 9, 1)}
 
 def _block(block: Module) -> Module:
     """Halves of convolution, attention, convolution, MLP; each with what stands before it."""
-    whole = Module("MySequential")
+    sequential = Module("MySequential")
     for kind, attention in {"spatial": "window_attn", "channel": "channel_attn"}.items():
         half = block.inside(f"{kind}_block")
         first, second = (Module("DepthWiseConv2d", dw=half[at]) for at in ("conv1", "conv2"))
@@ -24,8 +24,8 @@ def _block(block: Module) -> Module:
             "conv2": Module("PreNorm", fn=second),
             "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
         }
-        whole.children[f"{kind}_block"] = Module(f"{kind.capitalize()}Block", dict(parts))
-    return whole
+        sequential.children[f"{kind}_block"] = Module(f"{kind.capitalize()}Block", dict(parts))
+    return sequential
 
 
 def _modules(of: Module) -> list[Module]:
@@ -35,8 +35,8 @@ def _modules(of: Module) -> list[Module]:
 def davit(c: ModelConfig) -> Module:
     """transformers' tower, put together in another way."""
     c = c.with_defaults(**_STAGES)
-    said = {_KEYS.get(key, key): value for key, value in c.values.items()}
-    tower = builder("Florence2VisionBackbone")(ModelConfig(said, c.path))
+    values = {_KEYS.get(key, key): value for key, value in c.values.items()}
+    tower = builder("Florence2VisionBackbone")(ModelConfig(values, c.path))
     convs = respelled(tower.inside("convs"), {"conv": "proj"})
     for conv in _modules(convs):
         conv.inside("proj").component = Component.EMBEDDING

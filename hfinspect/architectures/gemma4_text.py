@@ -78,10 +78,10 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
     reused = int(c.count("num_kv_shared_layers", default=0))
     if reused > layers:
         raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {layers}")
-    found, usual = [], [*["sliding_attention"] * 5, "full_attention"] * layers
+    kinds, usual = [], [*["sliding_attention"] * 5, "full_attention"] * layers
     for i, kind in enumerate([*layer_types(c, layers, usual.__getitem__)[:-1], "full_attention"]):
-        found.append((_heads(c, i, kind), i >= layers - reused, kind != "sliding_attention"))
-    return found[:layers]
+        kinds.append((_heads(c, i, kind), i >= layers - reused, kind != "sliding_attention"))
+    return kinds[:layers]
 
 
 _TEXT = Decoder(

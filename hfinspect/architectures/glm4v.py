@@ -9,8 +9,8 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    found = d.heads(c)
-    heads = Heads(found.query, found.kv, d.width(c) // found.query)
+    counts = d.heads(c)
+    heads = Heads(counts.query, counts.kv, d.width(c) // counts.query)
     return grouped_attention("Glm4vTextAttention", d.width(c), heads, bias=True, out_bias=False)
 
 

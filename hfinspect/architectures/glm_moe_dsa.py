@@ -18,21 +18,21 @@ def indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     letter or length."""
     key, pattern = "indexer_types", c.raw("index_topk_pattern")
     if not c.has(key) and isinstance(pattern, str):
-        found: Sequence[str] = [_LETTERS.get(letter, letter) for letter in pattern]
-        if len(found) != layers:
+        types: Sequence[str] = [_LETTERS.get(letter, letter) for letter in pattern]
+        if len(types) != layers:
             raise c.error("index_topk_pattern", pattern, f"a letter for each of {layers} layers")
     elif not c.has(key) and pattern is not None:
-        found = layer_types(c, layers, lambda _: "full", key="index_topk_pattern")
+        types = layer_types(c, layers, lambda _: "full", key="index_topk_pattern")
     else:
         every = max(int(c.dim("index_topk_freq", default=1, minimum=0)), 1)
         offset = int(c.dim("index_skip_topk_offset", default=2, minimum=0))
-        found = layer_types(
+        types = layer_types(
             c, layers, lambda i: "shared" if max(i - offset + 1, 0) % every else "full", key=key
         )
-    for kind in found:
+    for kind in types:
         if kind not in _LETTERS.values():
             raise c.error(key, kind, "full or shared")
-    return found
+    return types
 
 
 _SIZES = {"query_rank": 2048, "plain": 192, "value": 256}

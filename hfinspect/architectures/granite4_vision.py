@@ -24,10 +24,10 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
     """``downsample_rate``: how many queries and patches a side of a window has, as in ``3/8``. The
     Q-Former is as wide as the tower, whatever its section says."""
     rate, wide = c.text("downsample_rate"), int(width)
-    found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", rate or "")
-    if found is None or not int(found[1]) or not int(found[2]):
+    match = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", rate or "")
+    if match is None or not int(match[1]) or not int(match[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
-    queries, window = (exact(int(side) ** 2) for side in found.groups())
+    queries, window = (exact(int(side) ** 2) for side in match.groups())
     own = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
     widths = dict.fromkeys(("hidden_size", "encoder_hidden_size"), wide)
     section = own.with_values(**widths, num_attention_heads=wide // 64)

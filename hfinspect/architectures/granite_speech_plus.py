@@ -16,8 +16,8 @@ def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
         width = heard.dim("hidden_dim", "hidden_size", default=1024) * all_of
         if (wide := joining.dim("encoder_hidden_size", default=1408)) != width:
             raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, that of all")
-    found = granite_speech.parts(c, head)
-    return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in found.items()}
+    parts = granite_speech.parts(c, head)
+    return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in parts.items()}
 
 
 register_part(

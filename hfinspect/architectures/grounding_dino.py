@@ -88,20 +88,20 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     return root.adding(encoder_output_class_embed=Activation(_COMPARED))
 
 
-def held(
+def layer_heads(
     c: ModelConfig, model: Module, kind: str, key: str, head: Callable[[str | None], Module]
 ) -> ModuleList:
     """A head after each layer of the decoder, which holds them too; where shared they are one."""
     tied, name, every = c.tied(), f"{kind}_embed", range(c.count("decoder_layers", default=6))
     shared = tied and c.flag(f"decoder_{key}_embed_share", default=True)
-    kept = [f"{name}.{0 if shared else i}" for i in every]
-    model.inside("decoder").children[name] = ModuleList(head(at if tied else None) for at in kept)
-    return ModuleList(head(kept[i] if shared and i else None) for i in every)
+    names = [f"{name}.{0 if shared else i}" for i in every]
+    model.inside("decoder").children[name] = ModuleList(head(at if tied else None) for at in names)
+    return ModuleList(head(names[i] if shared and i else None) for i in every)
 
 
 def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     base = model(c, inside=True, proposes=proposes)
-    own = held(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
+    own = layer_heads(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
     words = ModuleList([Activation(_COMPARED)] * len(own.children))
     parts = {"model": base, "bbox_embed": own, "class_embed": words}
     return Module(f"{_NAME}ForObjectDetection", parts, part="vision")

@@ -37,8 +37,8 @@ def _normed(c: ModelConfig, width: Dim) -> Module | None:
 
 def _both(c: ModelConfig, h: Dim) -> Dim:
     """mlp_hidden_size counts gate and up together."""
-    said = c.optional_dim("mlp_hidden_size")
-    return scaled(c, h, "mlp_ratio", default=4) if said is None else said
+    size = c.optional_dim("mlp_hidden_size")
+    return scaled(c, h, "mlp_ratio", default=4) if size is None else size
 
 
 def _inner(c: ModelConfig, h: Dim) -> Dim:

@@ -8,22 +8,22 @@ from ..trees import ModelConfig, Module, register_pair
 _NAME = "HyperCLOVAXVisionV2"
 
 
-def _model(c: ModelConfig, *, whole: bool = False) -> Module:
+def _model(c: ModelConfig, *, generates: bool = False) -> Module:
     """Files of the whole have the head in the decoder and call the projector otherwise."""
     text, vision = decoder(c, "hyperclovax"), c.section("vision_config")
     to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
     seen = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
-    head = to_words(text.hidden, text.vocab, to) if whole else None
+    head = to_words(text.hidden, text.vocab, to) if generates else None
     parts = {
         "vision_model": any_model("vision_config", "qwen2_5_vl_vision", "vision")(c),
-        "vision_projector" if whole else "projector": seen,
+        "vision_projector" if generates else "projector": seen,
         "language_model": text.base.adding(lm_head=head),
     }
     return Module(f"{_NAME}Model", dict(parts))
 
 
 def _generation(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}ForConditionalGeneration", model=_model(c, whole=True))
+    return Module(f"{_NAME}ForConditionalGeneration", model=_model(c, generates=True))
 
 
 register_pair("hyperclovax_vision_v2", _NAME, _generation, _model, "multimodal", prefix="")

@@ -11,10 +11,10 @@ _ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING
 
 def model(config: ModelConfig) -> Module:
     ignored = ("num_attention_heads", "norm_eps", "time_cond_proj_dim")
-    kept = {key: value for key, value in config.given.items() if key not in ignored}
+    values = {key: value for key, value in config.given.items() if key not in ignored}
     if config.says("norm_num_groups") and not config.has("norm_num_groups"):
         raise config.error("norm_num_groups", None, "a number")
-    c = ModelConfig(kept, config.path)
+    c = ModelConfig(values, config.path)
     first, channels = channels_of(c)[0], c.dim("in_channels", default=4)
     context, time = c.dim("cross_attention_dim", default=1024), 4 * first
     inner, wide, to = 8 * c.dim("attention_head_dim", default=64), 4 * channels, Component.PROJECTOR

@@ -62,13 +62,13 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     step = c.dim("cross_layer_interval", default=1)
     seen = clip_embeddings(name, vision, width, 14, old=False)
     layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu", heads=16)
-    found = {
+    parts = {
         "vision_model": clip_tower(f"{name}Transformer", vision, seen, layers),
         "gated_cross_attn_layers": Layers.of(count // step, _gated_layer(d, c, width)),
     }
     if c.flag("use_resampler", default=False):
-        found["perceiver_resampler"] = _resampler(c.section("perceiver_config"), width)
-    return found
+        parts["perceiver_resampler"] = _resampler(c.section("perceiver_config"), width)
+    return parts
 
 
 TEXT = Decoder(
@@ -85,10 +85,10 @@ def _added(c: ModelConfig) -> Dim:
 
 
 def _model(c: ModelConfig) -> Module:
-    found = TEXT.model(c)
+    root = TEXT.model(c)
     more = Embedding(_added(c), TEXT.width(c)) if _added(c) else None
-    found.inside("embed_tokens").adding(additional_embedding=more)
-    return found
+    root.inside("embed_tokens").adding(additional_embedding=more)
+    return root
 
 
 def _generation(c: ModelConfig) -> Module:

@@ -28,9 +28,9 @@ def register_idefics3(name: str, model_type: str) -> None:
     def vision(c: ModelConfig) -> Module:
         return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
 
-    whole, tower = f"{name}ForConditionalGeneration", f"{name}VisionTransformer"
-    generation = worded(whole, base, tied=False, text="text_model")
-    classes = {whole: generation, f"{name}Model": base, tower: vision}
+    class_name, tower = f"{name}ForConditionalGeneration", f"{name}VisionTransformer"
+    generation = worded(class_name, base, tied=False, text="text_model")
+    classes = {class_name: generation, f"{name}Model": base, tower: vision}
     register(model_type, classes, base=f"{name}Model", base_prefix="model", category="multimodal")
     register_part(f"{model_type}_vision", tower, vision, "vision")
 

@@ -21,8 +21,8 @@ _SPELLED = {
 
 def _in_memory(c: ModelConfig) -> Module:
     """The tower (a trace) as a save of the model without its head spells it."""
-    said = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
-    tower = builder(f"{_NAME}VisionModel")(c.with_values(**said))
+    values = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
+    tower = builder(f"{_NAME}VisionModel")(c.with_values(**values))
     grid = tower.inside("embeddings", "position_embedding").tensor()
     table = Weight(*grid.shape, kind="position")
     tower.inside("embeddings").without("position_ids").adding(position_embedding=table)

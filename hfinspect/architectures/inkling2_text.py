@@ -75,13 +75,13 @@ def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=48)))
     one, three = Weight(d.width(c)), Weight(3, d.width(c))
     attending = {str(i): three if kind == FULL else one for i, kind in enumerate(kinds[1:])}
-    found = Module(
+    residual = Module(
         "AttentionResiduals",
         attn_queries=Module("ParameterList").adding(**attending),
         mlp_queries=Module("ParameterList").adding(**{str(i): one for i in range(len(kinds))}),
         output_query=one,
     )
-    return {"attn_res": found}
+    return {"attn_res": residual}
 
 
 _TEXT = Decoder(

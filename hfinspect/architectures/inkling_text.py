@@ -22,8 +22,8 @@ def convolution(c: ModelConfig, width: Dim) -> Module:
 
 def _wrapped(c: ModelConfig, width: Dim) -> Module:
     plain, conv = convolution(c, width), Component.CONV
-    kept, plain.cache = plain.cache, None
-    return Module("InklingShortConvolution", conv1d=plain, component=conv, cache=kept)
+    cache, plain.cache = plain.cache, None
+    return Module("InklingShortConvolution", conv1d=plain, component=conv, cache=cache)
 
 
 def heads_of(

@@ -11,8 +11,8 @@ from .mosaic_bert import gated, without_positions
 
 def _post_norm(c: ModelConfig) -> bool:
     """Whether the config means the second implementation."""
-    said = c.has("use_qk_norm")
-    return c.flag("use_qk_norm", default=False) if said else c.brings("qk-post-norm")
+    is_given = c.has("use_qk_norm")
+    return c.flag("use_qk_norm", default=False) if is_given else c.brings("qk-post-norm")
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:

@@ -50,15 +50,15 @@ class _Kandinsky6Stream(NamedTuple):
 def _streams(c: ModelConfig) -> Sequence[_Kandinsky6Stream]:
     """Of video, and of sound: its sizes are those of video where the config says none, or 0."""
     sizes, axes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}, (32, 48, 48)
-    found, heads = list[_Kandinsky6Stream](), c.dims("axes_dims", default=axes)
+    streams, heads = list[_Kandinsky6Stream](), c.dims("axes_dims", default=axes)
     for end, dims in (("", heads), ("_a", c.dims("axes_dims_a", default=()) or heads)):
         own = [c.optional_dim(f"{key}_a", minimum=0) if end else None for key in sizes]
         both = zip(own, sizes.items(), strict=True)
         width, time, inner = (size or c.dim(key, default=usual) for size, (key, usual) in both)
-        found.append(_Kandinsky6Stream(width, time, inner, sum(dims, exact(0))))
-        c.divided(width, found[-1].head, f"model_dim{end}", f"axes_dims{end}")
+        streams.append(_Kandinsky6Stream(width, time, inner, sum(dims, exact(0))))
+        c.divided(width, streams[-1].head, f"model_dim{end}", f"axes_dims{end}")
         c.divided(width, 2, f"model_dim{end}", f"model_dim{end}")
-    return found
+    return streams
 
 
 def _embedded(inputs: Dim, width: Dim) -> Module:

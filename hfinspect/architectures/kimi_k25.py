@@ -24,8 +24,8 @@ _HUB = {
 def bare_vision(c: ModelConfig) -> Module:
     """transformers' tower (a trace), q, k and v in one matrix next to what is left of attention.
     Keys of the release begin with ``vt_`` and ``init_``."""
-    said = {key.removeprefix("vt_").removeprefix("init_"): c.values[key] for key in c.values}
-    tower = builder(_NAME)(ModelConfig({**said, **c.values}, c.path))
+    values = {key.removeprefix("vt_").removeprefix("init_"): c.values[key] for key in c.values}
+    tower = builder(_NAME)(ModelConfig({**values, **c.values}, c.path))
     for block in each_module(joined(tower, ("q_proj", "k_proj", "v_proj"), "wqkv", "qkv")):
         if "attn" in block.children:
             block.children["wqkv"] = block.inside("attn").children.pop("wqkv")

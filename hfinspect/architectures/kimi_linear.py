@@ -63,11 +63,11 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     if c.has("layer_types") or not (older.has("full_attn_layers") and older.has("kda_layers")):
         return list(_USUAL(d, c, layers))
     kinds = {"full_attn_layers": "full_attention", "kda_layers": "linear_attention"}
-    found = {int(i): kind for key, kind in kinds.items() for i in older.dims(key)}
-    if sorted(found) != list(range(1, layers + 1)):
+    kind_of = {int(i): kind for key, kind in kinds.items() for i in older.dims(key)}
+    if sorted(kind_of) != list(range(1, layers + 1)):
         expected = f"with full_attn_layers all of 1 to {layers}"
-        raise older.error("kda_layers", sorted(found), expected)
-    return [found[i] for i in range(1, layers + 1)]
+        raise older.error("kda_layers", sorted(kind_of), expected)
+    return [kind_of[i] for i in range(1, layers + 1)]
 
 
 Decoder(

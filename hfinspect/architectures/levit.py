@@ -61,13 +61,13 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
     rows = c.raw("down_ops")
     if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows):
         raise c.error("down_ops", rows, "a list of lists")
-    found: list[tuple[Dim, ...]] = []
+    steps: list[tuple[Dim, ...]] = []
     for kind, *numbers in rows:
         named = ModelConfig({"down_ops": numbers}, c.path)
-        found.append(named.dims("down_ops", minimum=0, count=5) if kind == "Subsample" else ())
-        if found[-1] and not (found[-1][0] and found[-1][-1]):
+        steps.append(named.dims("down_ops", minimum=0, count=5) if kind == "Subsample" else ())
+        if steps[-1] and not (steps[-1][0] and steps[-1][-1]):
             raise c.error("down_ops", rows, "a first and a last number above 0")
-    return found
+    return steps
 
 
 def model(c: ModelConfig) -> nn.Module:
@@ -90,7 +90,7 @@ def model(c: ModelConfig) -> nn.Module:
     downs = [*_downs(c, widths, per_stage[2][0]), (), (), ()]
     side, stages = c.dim("image_size", default=224) // c.dim("patch_size", default=16), []
     for i, depth in enumerate(depths):
-        width, heads, key, ratio, wider = (found[i] for found in per_stage)
+        width, heads, key, ratio, wider = (numbers[i] for numbers in per_stage)
         block = [_attention(width, key, heads, ratio, side)]
         layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
         if downs[i]:

@@ -7,8 +7,8 @@ from .mistral3 import MISTRAL3
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    said = {"spatial_merge_size": int(c.dim("spatial_merge_size", default=2))}
-    block = MISTRAL3.projector(j, ModelConfig(said, c.path), width, text)
+    values = {"spatial_merge_size": int(c.dim("spatial_merge_size", default=2))}
+    block = MISTRAL3.projector(j, ModelConfig(values, c.path), width, text)
     return block.adding(act=Activation("GELU"))
 
 

@@ -26,14 +26,14 @@ def _tower(c: ModelConfig) -> Module | None:
     """The vision tower that files hold, or None where they leave it to its own repo."""
     name = c.text("mm_vision_tower", "vision_tower", default="") or ""
     trained = "mm_vision_tower" in (c.text("mm_tunable_parts", default="") or "")
-    kept = trained or c.flag("unfreeze_mm_vision_tower", default=False)
+    saved = trained or c.flag("unfreeze_mm_vision_tower", default=False)
     last = name.rstrip("/").rsplit("/", 1)[-1]
     if last in _TOWERS:
         kind, values = _TOWERS[last]
         inner = auto_model(ModelConfig(values, "mm_vision_tower."))
         inner = Module(f"{kind}VisionModel", vision_model=inner)
-        return Module(f"{kind}VisionTower", vision_tower=inner, part="vision", saved=kept)
-    if kept:
+        return Module(f"{kind}VisionTower", vision_tower=inner, part="vision", saved=saved)
+    if saved:
         what = f"a LLaVA whose files hold the vision tower {name[:80]!r}"
         raise c.uncatalogued(what, sorted(_TOWERS))
     return None

@@ -39,8 +39,10 @@ def vocoder(
     around = c.dims(f"{key}resnet_kernel_sizes", default=(3, 7, 11))
     dilated = c.raw(f"{key}resnet_dilations")
     dilated = [[1, 3, 5]] * 3 if dilated is None else dilated  # how many convolutions a block has
-    whole = isinstance(dilated, (list, tuple)) and len(dilated) == len(around)
-    if not whole or not all(isinstance(x, (list, tuple)) and len(x) <= MAX_COUNT for x in dilated):
+    is_full = isinstance(dilated, (list, tuple)) and len(dilated) == len(around)
+    if not is_full or not all(
+        isinstance(x, (list, tuple)) and len(x) <= MAX_COUNT for x in dilated
+    ):
         raise c.error(f"{key}resnet_dilations", dilated, f"{len(around)} lists, one a kernel")
     channels = first = c.dim(f"{key}hidden_channels", default=width)
     ups, blocks = [], []

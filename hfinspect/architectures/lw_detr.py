@@ -80,11 +80,11 @@ def squeezed(name: str, c: ModelConfig, inputs: Dim) -> nn.Module:
 
 
 def _scales(c: ModelConfig) -> list[float]:
-    found = [] if c.raw(key := "projector_scale_factors") is None else c.raw(key)
-    listed = isinstance(found, list) and len(found) <= 100
-    if not listed or any(isinstance(n, bool) or n not in (0.5, 1, 2) for n in found):
-        raise c.error(key, found, "a list of 0.5, 1 and 2")
-    return list(found)
+    factors = [] if c.raw(key := "projector_scale_factors") is None else c.raw(key)
+    listed = isinstance(factors, list) and len(factors) <= 100
+    if not listed or any(isinstance(n, bool) or n not in (0.5, 1, 2) for n in factors):
+        raise c.error(key, factors, "a list of 0.5, 1 and 2")
+    return list(factors)
 
 
 def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
@@ -198,8 +198,8 @@ def segmentation(c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
-    whole, base = partial(object_detection, prefix), partial(model, prefix)
-    classes: dict[str, Builder] = {f"{prefix}ForObjectDetection": whole, f"{prefix}Model": base}
+    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    classes: dict[str, Builder] = {f"{prefix}ForObjectDetection": detector, f"{prefix}Model": base}
     classes |= {f"{_RF}ForInstanceSegmentation": segmentation} if prefix == _RF else {}
     register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")

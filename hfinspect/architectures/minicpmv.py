@@ -25,11 +25,11 @@ def vision_model(c: ModelConfig, *, first: bool) -> Module:
     kept where it is not used (``drop_vision_last_layer``)."""
     v = c.section("vision_config").with_defaults(**_SIGLIP)
     count = 27 if first else int(v.count("num_hidden_layers"))
-    kept = max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
+    layers = max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
     if first:
         c.word("vision_encoder", "vit_so400m_patch14_siglip_384.webli")
-        return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": kept}, "vision_encoder."))
-    section = v.with_values(num_hidden_layers=kept, model_type="siglip_vision_model")
+        return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}, "vision_encoder."))
+    section = v.with_values(num_hidden_layers=layers, model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")
     tower.inside("embeddings").without("position_ids")
     return tower

@@ -125,21 +125,21 @@ def _model(c: ModelConfig) -> Module:
 
 def _generation(c: ModelConfig) -> Module:
     """The same parts as Mistral's own code names them, the text model's at the root."""
-    text, whole = c.section("text_config"), _model(c)
+    text, root = c.section("text_config"), _model(c)
     linears = {"linear_1": "w_in", "linear_2": "w_out"}
-    joined = respelled(whole.inside("multi_modal_projector"), linears)
+    joined = respelled(root.inside("multi_modal_projector"), linears)
     norm, merger = joined.inside("norm"), joined.inside("patch_merger")
     norm.part = "projector"
     tied_to = "tok_embeddings.weight" if c.tied(default=False) else None
     names = {"embed_tokens": "tok_embeddings", "rotary_emb": "lerope"}
-    decoder = respelled(whole.inside("language_model"), names)
+    decoder = respelled(root.inside("language_model"), names)
     return Module(
         "MistralLarge4ForConditionalGeneration",
         {"output": TEXT.words(text, tied_to), **decoder.children},
         vision_language_adapter=joined.without("norm", "patch_merger"),
         pre_mm_projector_norm=norm,
         patch_merger=as_projector(merger),
-        vision_encoder=whole.inside("vision_tower"),
+        vision_encoder=root.inside("vision_tower"),
     )
 
 

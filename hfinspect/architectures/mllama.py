@@ -32,8 +32,8 @@ def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
     listed, and one for none: a vector for each of its tiles."""
     listed, rows = c.raw("supported_aspect_ratios"), Dim(8 + 1)
     if isinstance(listed, list):
-        said = "supported aspect ratios of tiles"
-        rows = Dim(len(listed), "aspect_ratios", definition=said) + 1
+        definition = "supported aspect ratios of tiles"
+        rows = Dim(len(listed), "aspect_ratios", definition=definition) + 1
     elif listed is not None:
         raise c.error("supported_aspect_ratios", listed, "a list of pairs")
     tiles = c.dim("max_num_tiles", default=4)

@@ -20,7 +20,7 @@ def _own(c: ModelConfig, root: Module) -> None:
     base = root.inside("model") if "model" in root.children else root
     base.children["encoder_output_class_embed"] = _labels()
     if base is not root:
-        root.children["class_embed"] = grounding_dino.held(c, base, "class", "cls", _labels)
+        root.children["class_embed"] = grounding_dino.layer_heads(c, base, "class", "cls", _labels)
 
 
 _CLASSES = {

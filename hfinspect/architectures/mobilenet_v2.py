@@ -20,9 +20,9 @@ def _scaled(
 ) -> Dim:
     ratio, divisor = ratio_of(c, key, default=by), c.dim("depth_divisible_by", default=8)
     least = int(c.dim("min_depth", default=8))
-    found = multiple(round(int(width) * ratio), int(divisor), least)
+    channels = multiple(round(int(width) * ratio), int(divisor), least)
     text = f"{key} = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
-    return named(found, f"{name}({int(width)})", text)
+    return named(channels, f"{name}({int(width)})", text)
 
 
 def _conv(c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: int = 1) -> Module:

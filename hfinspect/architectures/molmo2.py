@@ -35,9 +35,9 @@ _KEYS = {
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    whole = c.word("qk_norm_type", "qwen3", "olmo") == "olmo"
+    over_all_heads = c.word("qk_norm_type", "qwen3", "olmo") == "olmo"
     bias = c.flag("attention_bias", "qkv_bias", default=False)
-    formed = d.like(d.name, whole_norm=whole, attention_bias=bias)
+    formed = d.like(d.name, whole_norm=over_all_heads, attention_bias=bias)
     return joined(grouped(formed, c), ("q_proj", "k_proj", "v_proj"), "att_proj", "qkv")
 
 
@@ -101,12 +101,12 @@ def adapter(c: ModelConfig, read: int) -> Module:
 
 def _read(c: ModelConfig) -> tuple[int, ...]:
     """Which layers' outputs are joined; negative ones count from the end."""
-    found = c.raw("vision_feature_layer", "vit_layers")
-    if found is None:
+    layers = c.raw("vision_feature_layer", "vit_layers")
+    if layers is None:
         return (24, 18)
-    if not isinstance(found, list) or not found or any(type(i) is not int for i in found):
-        raise c.error("vit_layers", found, "a list of numbers of layers")
-    return tuple(found)
+    if not isinstance(layers, list) or not layers or any(type(i) is not int for i in layers):
+        raise c.error("vit_layers", layers, "a list of numbers of layers")
+    return tuple(layers)
 
 
 def _model(c: ModelConfig) -> Module:

@@ -41,8 +41,8 @@ _SPELLED = {
 
 
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
-    vq, said = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
-    width, inner = said.dim("n_embed", default=2048), said.dim("image_token_embed", default=2048)
+    vq, top = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
+    width, inner = top.dim("n_embed", default=2048), top.dim("image_token_embed", default=2048)
     codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
     codec = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
     codec.inside("quantize").adding(codebook_used=Buffer(65536))
@@ -51,7 +51,7 @@ def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
         "vision_head",
         output_mlp_projector=Linear(width, inner),
         vision_activation=Activation("GELU"),
-        vision_head=Linear(inner, said.dim("image_token_size", default=16384)),
+        vision_head=Linear(inner, top.dim("image_token_size", default=16384)),
         component=Component.HEAD,
     )
     return {

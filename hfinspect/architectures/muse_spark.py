@@ -67,11 +67,11 @@ _TEXT = muse_glimmer.TEXT.like(
 
 
 def _model(c: ModelConfig) -> Module:
-    whole, audio = muse_glimmer.model(_TEXT, c), c.section("audio_config")
+    root, audio = muse_glimmer.model(_TEXT, c), c.section("audio_config")
     heard, width = audio.dim("out_hidden_size", default=8192), _TEXT.width(c.section("text_config"))
     if heard != width:
         raise audio.error("out_hidden_size", int(heard), f"the text's width, {int(width)}")
-    return whole.adding(audio_tower=builder("MuseSparkAudioModel")(audio))
+    return root.adding(audio_tower=builder("MuseSparkAudioModel")(audio))
 
 
 # The class ties no head, whatever the config says.

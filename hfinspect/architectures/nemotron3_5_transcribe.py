@@ -67,8 +67,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    whole, words = model(c), c.section("word_timestamp_config")
-    tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
+    root, words = model(c), c.section("word_timestamp_config")
+    tower, when = root.inside("audio_tower"), root.inside("word_timestamp_encoder")
     who, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
     upsample, head = when.inside("upsampler"), Component.HEAD
@@ -87,13 +87,13 @@ def generation(c: ModelConfig) -> Module:
     tower.adding(diarization_model=Module(who.class_name, {**speakers}))
     hearing = respelled(tower, {"speaker_norm": "diar_norm"})
     names = {"embeddings": "embed_tokens", "norm_f": "norm"}
-    text = respelled(whole.inside("language_model"), names)
+    text = respelled(root.inside("language_model"), names)
     timing = {"transformer": when.without("upsampler"), "upsample": upsample}
     upsample.component, timing["decoder_layers"] = head, Sequential(classes)
     return Module(
         f"{_NAME}ForConditionalGeneration",
         llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),
-        perception=Module("Perception", encoder=hearing, proj=whole["multi_modal_projector"]),
+        perception=Module("Perception", encoder=hearing, proj=root["multi_modal_projector"]),
         ctc_timestamp=Module("Timestamps", decoder=Module("Decoder", timing, part="audio")),
     )
 

@@ -12,8 +12,8 @@ _heard, _width = size("hidden_size", default=512), size("hidden_size", default=1
 def model(c: ModelConfig) -> Module:
     head, audio = c.section("head_config"), c.section("audio_config")
     heard, width = _heard(audio), _width(head)
-    if (said := head.dim("audio_hidden_size", default=512)) != heard:
-        raise head.error("audio_hidden_size", int(said), f"{int(heard)}")
+    if (own_width := head.dim("audio_hidden_size", default=512)) != heard:
+        raise head.error("audio_hidden_size", int(own_width), f"{int(heard)}")
     conv = Conv(width, head.dim("subsampling_factor", default=8) * width, 3, dims=1)
     return Module(
         f"{_NAME}Model",

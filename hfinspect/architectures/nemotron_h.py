@@ -28,13 +28,13 @@ def _kinds(c: ModelConfig, pattern: str, default: tuple[str, ...], *keys: str) -
     """The list under ``keys`` if there is one, else the pattern of letters."""
     key = next((key for key in keys if c.has(key)), pattern)
     if key == pattern:
-        found = [_LETTERS.get(letter, letter) for letter in c.text(pattern) or ()] or list(default)
+        kinds = [_LETTERS.get(letter, letter) for letter in c.text(pattern) or ()] or list(default)
     else:
-        found = [_OLDER.get(kind, kind) for kind in c.strings(key)]
-    for kind in found:
+        kinds = [_OLDER.get(kind, kind) for kind in c.strings(key)]
+    for kind in kinds:
         if kind not in _LETTERS.values():
             raise c.error(key, kind, f"layers among {', '.join(_LETTERS.values())}")
-    return found
+    return kinds
 
 
 def _mamba(d: s.NamedDecoder, c: ModelConfig) -> Module:

@@ -40,10 +40,10 @@ def _layer(d: s.NamedDecoder, c: ModelConfig, query: Dim, kv: Dim, ratio: float)
 def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     count, heads = int(c.count("num_transformer_layers", default=12)), []
     for key in ("num_query_heads", "num_kv_heads"):
-        found = c.dims(key)
-        heads.append(found * count if len(found) == 1 else c.dims(key, count=count))
-    said = c.raw(key := "ffn_multipliers")
-    ratios = said if isinstance(said, list) else [said] * count
+        counts = c.dims(key)
+        heads.append(counts * count if len(counts) == 1 else c.dims(key, count=count))
+    multipliers = c.raw(key := "ffn_multipliers")
+    ratios = multipliers if isinstance(multipliers, list) else [multipliers] * count
     if len(ratios) != count:
         raise c.miscounted(key, len(ratios), f"one for each of {count} layers")
     for ratio in ratios:

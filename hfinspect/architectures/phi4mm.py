@@ -55,13 +55,13 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
 
 def audio_embedding(c: ModelConfig, h: Dim) -> Module:
     """The converted form's encoder, whose keys have other names here."""
-    said = c.section("audio_processor").section("config")
-    bias = said.section("relative_attention_bias_args")
-    sound = said.with_values(
-        hidden_size=said.raw("attention_dim"),
-        intermediate_size=said.raw("linear_units") or 1536,
-        num_attention_heads=said.raw("attention_heads"),
-        nemo_conv_channels=said.section("nemo_conv_settings").raw("conv_channels"),
+    sound_config = c.section("audio_processor").section("config")
+    bias = sound_config.section("relative_attention_bias_args")
+    sound = sound_config.with_values(
+        hidden_size=sound_config.raw("attention_dim"),
+        intermediate_size=sound_config.raw("linear_units") or 1536,
+        num_attention_heads=sound_config.raw("attention_heads"),
+        nemo_conv_channels=sound_config.section("nemo_conv_settings").raw("conv_channels"),
         bias_max_distance=bias.raw("t5_bias_max_distance") or 500,
     )
     encoder = phi4_multimodal.audio_model(sound, sound_layer).called("ConformerEncoder")

@@ -79,10 +79,10 @@ def loss_weighting(d: Decoder, c: ModelConfig) -> nn.Module:
 def speech_model(c: ModelConfig, d: Decoder = POCKET, prompt: Dim | None = None) -> nn.Module:
     """The decoder, with matrices for a voice of ``prompt`` numbers (as many as a frame has, unless
     said) and for frames."""
-    found, h, kind = d.model(c), d.width(c), Component.PROJECTOR
+    root, h, kind = d.model(c), d.width(c), Component.PROJECTOR
     first = nn.Weight(latent(c), component=Component.EMBEDDING)
-    found.children = {"bos_latent": first, **found.children}
-    return found.adding(
+    root.children = {"bos_latent": first, **root.children}
+    return root.adding(
         audio_prompt_proj=nn.Linear(prompt or latent(c), h, bias=False, component=kind),
         audio_latent_proj=nn.Linear(latent(c), h, bias=False, component=kind),
     )

@@ -94,15 +94,15 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def second(c: ModelConfig, whole: bool) -> Module:
-    root = (rt_detr.object_detection if whole else rt_detr.model)(f"{_NAME}2", c)
-    (root.inside("model") if whole else root).adding(denoising_class_embed=_denoising(c))
-    order = reading_order(c.section("reading_order_config")) if whole else None
+def second(c: ModelConfig, detects: bool) -> Module:
+    root = (rt_detr.object_detection if detects else rt_detr.model)(f"{_NAME}2", c)
+    (root.inside("model") if detects else root).adding(denoising_class_embed=_denoising(c))
+    order = reading_order(c.section("reading_order_config")) if detects else None
     return root.adding(reading_order=order)
 
 
-def third(c: ModelConfig, whole: bool) -> Module:
-    name, d, at = f"{_NAME}3", _d(c), "model." if whole else ""
+def third(c: ModelConfig, detects: bool) -> Module:
+    name, d, at = f"{_NAME}3", _d(c), "model." if detects else ""
     base, tied = rt_detr.model(name, c), c.tied()
     inward, count = base.inside("encoder_input_proj"), int(c.count("decoder_layers", default=6))
     base.inside("encoder").adding(**mask_encoder(c))
@@ -116,7 +116,7 @@ def third(c: ModelConfig, whole: bool) -> Module:
         decoder_global_pointer=pointer(3, d, c),
         decoder_norm=norm(c, d),
         mask_query_head=predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
-        denoising_class_embed=_denoising(c) if whole else None,
+        denoising_class_embed=_denoising(c) if detects else None,
     )
 
 
@@ -139,18 +139,18 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
     return base.adding(s2r_fusion=fusion)
 
 
-def made(name: str, build: Build, first: int, whole: bool, c: ModelConfig) -> Module:
+def made(name: str, build: Build, first: int, detects: bool, c: ModelConfig) -> Module:
     """Without a backbone_config, HGNetV2 from that stage on."""
     stages = [f"stage{i}" for i in range(first, 5)]
     usual = {"model_type": "hgnet_v2", "out_features": stages}
     seen = c.section("backbone_config", default=usual)
-    base = build(c.with_defaults(backbone_config=seen.given), whole)
-    if build is second or not whole:
+    base = build(c.with_defaults(backbone_config=seen.given), detects)
+    if build is second or not detects:
         return base
     return Module(f"{name}ForObjectDetection", model=base, part="vision")
 
 
 for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
     prefix, kind = f"{_NAME}{version}", f"pp_doclayout_v{version}"
-    whole, model = (partial(made, prefix, build, first, whole) for whole in (True, False))
-    register_pair(kind, prefix, whole, model, "vision", ending="ForObjectDetection")
+    detector, model = (partial(made, prefix, build, first, detects) for detects in (True, False))
+    register_pair(kind, prefix, detector, model, "vision", ending="ForObjectDetection")

@@ -41,10 +41,10 @@ _stem = size("stem_channels", default=16)
 
 def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
     """Of each block: kernel, widths in and out, stride, and whether channels are weighed."""
-    found = convolutions.block_lists(c, "block_configs", BLOCKS[name], 5)
-    if len(found) != len(BLOCKS[name]):
-        raise c.miscounted("block_configs", len(found), f"{len(BLOCKS[name])} stages")
-    return found
+    lists = convolutions.block_lists(c, "block_configs", BLOCKS[name], 5)
+    if len(lists) != len(BLOCKS[name]):
+        raise c.miscounted("block_configs", len(lists), f"{len(BLOCKS[name])} stages")
+    return lists
 
 
 def features(c: ModelConfig) -> tuple[Dim, ...]:
@@ -109,10 +109,10 @@ def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     return Module(f"{name}DepthwiseSeparableConvLayer", parts, component=Component.CONV)
 
 
-def whole(name: str, ending: str, c: ModelConfig) -> Module:
-    found, fourth = stages(c, name), name == "PPLCNetV4"
+def network(name: str, ending: str, c: ModelConfig) -> Module:
+    stage_entries, fourth = stages(c, name), name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
-    lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in found]
+    lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stage_entries]
     blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
     if fourth:
         form = c.word("stem_type", "large", "small")
@@ -126,13 +126,13 @@ def whole(name: str, ending: str, c: ModelConfig) -> Module:
     if ending == "Backbone":
         return root
     wide, flat = c.dim("class_expand", default=1280), Activation("Flatten")
-    last = Conv(divisible(c, found[-1][-1][2]), wide, 1, bias=False)
+    last = Conv(divisible(c, stage_entries[-1][-1][2]), wide, 1, bias=False)
     root.adding(avg_pool=Activation("AdaptiveAvgPool2d"), last_convolution=last)
     return root.adding(act_fn=rectifier(act(c)), flatten=flat, head=classifier(wide, c.num_labels))
 
 
 for model_type, prefix in TYPES.items():
     endings = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
-    classes = {f"{prefix}{ending}": partial(whole, prefix, ending) for ending in endings}
+    classes = {f"{prefix}{ending}": partial(network, prefix, ending) for ending in endings}
     hands_on(model_type, lambda c: staged(c, (_stem(c), *features(c))))
     register(model_type, classes, base=f"{prefix}Backbone", category="vision")

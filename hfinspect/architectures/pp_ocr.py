@@ -42,14 +42,14 @@ class Ocr:
 
 
 def section(o: Ocr, c: ModelConfig) -> ModelConfig:
-    found = c.section("backbone_config", default=o.section)
-    return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
+    backbone = c.section("backbone_config", default=o.section)
+    return backbone.read_as(str(backbone.raw("model_type") or o.section["model_type"]))
 
 
-def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
-    if found.kind == "hgnet_v2":
-        return per_stage(found)["stage_out_channels"]
-    return tuple(blocks[-1][2] for blocks in stages(found, TYPES[str(found.kind)]))
+def _stage_widths(backbone: ModelConfig) -> tuple[Dim, ...]:
+    if backbone.kind == "hgnet_v2":
+        return per_stage(backbone)["stage_out_channels"]
+    return tuple(blocks[-1][2] for blocks in stages(backbone, TYPES[str(backbone.kind)]))
 
 
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
@@ -84,20 +84,20 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
     convolutions of long, wide and square windows, of which the config lists what each is called
     with, the window first."""
     d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
-    found = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
-    seen = _stage_widths(found)
-    if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
-        seen = found.dims("stage_out_channels", default=seen)
-    quarter, said = d // 4, c.section("intraclass_block_config")
+    backbone = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
+    seen = _stage_widths(backbone)
+    if backbone.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
+        seen = backbone.dims("stage_out_channels", default=seen)
+    quarter, blocks = d // 4, c.section("intraclass_block_config")
     count = c.count("intraclass_block_number", default=4)
     wide, side = (nn.Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
     smaller = nn.Conv(quarter, quarter, 3, stride=2, bias=False)
 
     def conv(name: str, inputs: Dim, outputs: Dim) -> nn.Module:
-        found = said.raw(name)
-        if not isinstance(found, list) or not 3 <= len(found) <= 4 or found[0] in ([], [1]):
-            raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
-        sizes = ModelConfig({"kernel": found[0]}, f"{said.path}{name}.")
+        conv = blocks.raw(name)
+        if not isinstance(conv, list) or not 3 <= len(conv) <= 4 or conv[0] in ([], [1]):
+            raise blocks.error(name, conv, "kernel, stride, padding and no more than the dilation")
+        sizes = ModelConfig({"kernel": conv[0]}, f"{blocks.path}{name}.")
         return nn.Conv(inputs, outputs, pair(sizes, "kernel", default=1))
 
     def block() -> nn.Module:
@@ -148,9 +148,9 @@ _width = size("hidden_size", default=120)
 
 
 def _last_width(o: Ocr, c: ModelConfig) -> Dim:
-    found = section(o, c).of_type(str(o.section["model_type"]))
-    last = _stage_widths(found)[-1]
-    return divisible(found, last) if found.kind == "pp_lcnet_v3" else last
+    backbone = section(o, c).of_type(str(o.section["model_type"]))
+    last = _stage_widths(backbone)[-1]
+    return divisible(backbone, last) if backbone.kind == "pp_lcnet_v3" else last
 
 
 def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
@@ -198,7 +198,7 @@ def model(o: Ocr, c: ModelConfig) -> nn.Module:
     return nn.Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
 
 
-def whole(o: Ocr, c: ModelConfig) -> nn.Module:
+def with_head(o: Ocr, c: ModelConfig) -> nn.Module:
     head = as_head(o.head(o, c))
     head.component = Component.HEAD
     return nn.Module(f"{o.name}For{o.task}", model=model(o, c), head=head, part="vision")
@@ -216,7 +216,7 @@ for model_type, ocr in {
     "pp_ocrv6_small_rec": Ocr("PPOCRV6SmallRec", _V4, line_head, characters=18714, kernel=(1, 7)),
     "pp_ocrv6_tiny_rec": Ocr("PPOCRV6TinyRec", _V4, tiny_head, characters=6625),
 }.items():
-    forms = {f"For{ocr.task}": whole, "Model": model}
+    forms = {f"For{ocr.task}": with_head, "Model": model}
     forms |= {"EncoderWithSVTR": encoder} if ocr.head is line_head else {}
     classes = {f"{ocr.name}{ending}": partial(build, ocr) for ending, build in forms.items()}
     register(model_type, classes, base=f"{ocr.name}Model", base_prefix="model", category="vision")

@@ -16,11 +16,11 @@ def _vision_model(c: ModelConfig) -> Module:
     tower = internvl.tower(c, attention_bias=c.flag("attention_bias", default=True))
     parts = {name: tower.children.get(name) for name in ("embeddings", "layernorm")}
     layers = tower.inside("encoder", "layer")
-    found = Module("QianfanOCRVisionModel", {**parts, "layers": layers}, part="vision")
-    return renamed(found, "InternVL", "QianfanOCR")
+    root = Module("QianfanOCRVisionModel", {**parts, "layers": layers}, part="vision")
+    return renamed(root, "InternVL", "QianfanOCR")
 
 
-def _model(c: ModelConfig, *, whole: bool = False) -> Module:
+def _model(c: ModelConfig, *, generates: bool = False) -> Module:
     """As in whole files: q, k and v of the tower in one matrix, norms of q and k where they are in
     memory, layers within a module of their own."""
     text, vision = decoder(c, "qwen3"), c.section("vision_config")
@@ -34,7 +34,7 @@ def _model(c: ModelConfig, *, whole: bool = False) -> Module:
         respelled(part, {"layers": "encoder.layers"}, "ModuleList")
     width = vision.dim("hidden_size", default=1024)
     joining = internvl.projector(_JOINED, c, width, text.hidden)
-    if not whole:
+    if not generates:
         outer = Module("QianfanOCRModel", vision_tower=tower, multi_modal_projector=joining)
         return outer.adding(language_model=text.base)
     tied = c.flag("tie_word_embeddings", default=False)
@@ -51,7 +51,7 @@ register_part("qianfan_ocr_vision", "QianfanOCRVisionModel", _vision_model, "vis
 register_pair(
     "qianfan_ocr",
     "QianfanOCR",
-    partial(_model, whole=True),
+    partial(_model, generates=True),
     _model,
     "multimodal",
     prefix="",

@@ -55,7 +55,7 @@ def register_thinker(
             lm_head=text.words(section, to),
         )
 
-    def whole(c: ModelConfig) -> Module:
+    def with_head(c: ModelConfig) -> Module:
         parts = speaking if c.flag("enable_audio_output", default=True) else {}
         made = {at: build(c.section(f"{at}_config")) for at, build in parts.items()}
         thinker = generation(c.section("thinker_config"), "thinker.")
@@ -74,7 +74,7 @@ def register_thinker(
         base=None,
     )
     register_part(f"{model_type}_text", decoder, only_text, "text decoder")
-    return whole
+    return with_head
 
 
 #: A decoder over speech codes whose inputs are as wide as the thinker, itself narrower.

@@ -30,10 +30,10 @@ def _predictor(d: Decoder, c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction block, see qwen3_next.py."""
     c = text_section(c)
     count = c.count("mtp_num_hidden_layers", default=0)
-    found = token_predictor(d, c, ("full_attention", "sparse"), count)
-    if found and c.flag("mtp_use_dedicated_embeddings", default=False):
-        found.adding(embed_tokens=Embedding(d.size(c, "vocab_size"), d.width(c)))
-    return found
+    predictor = token_predictor(d, c, ("full_attention", "sparse"), count)
+    if predictor and c.flag("mtp_use_dedicated_embeddings", default=False):
+        predictor.adding(embed_tokens=Embedding(d.size(c, "vocab_size"), d.width(c)))
+    return predictor
 
 
 def vision_model(name: str, c: ModelConfig) -> Module:
@@ -44,15 +44,15 @@ def vision_model(name: str, c: ModelConfig) -> Module:
 def bases(d: Decoder) -> dict[str, Builder]:
     """The text model and the composite."""
     text = partial(d.named, f"{d.name}TextModel")
-    whole = {f"{d.name}Model": seeing(partial(vision_model, d.name), text)}
-    return {f"{d.name}TextModel": text, **composed(whole)}
+    composite = {f"{d.name}Model": seeing(partial(vision_model, d.name), text)}
+    return {f"{d.name}TextModel": text, **composed(composite)}
 
 
 def register_both(
     model_type: str, d: Decoder, texts: Mapping[str, Builder], wholes: Mapping[str, Builder]
 ) -> None:
     """Add the text model and the composite of a family, each with further classes."""
-    (text_name, text), (name, whole) = bases(d).items()
+    (text_name, text), (name, composite) = bases(d).items()
     causal, generation = f"{d.name}ForCausalLM", f"{d.name}ForConditionalGeneration"
     predictor, headed = partial(_predictor, d), causal_lm(causal, text)
     classes = {causal: lambda c: headed(text_section(c)), text_name: text, **texts}
@@ -63,7 +63,7 @@ def register_both(
         aliases={"model.language_model.": "model."},
         category="text decoder",
     )
-    classes = {generation: worded(generation, whole, tied=False), name: whole, **wholes}
+    classes = {generation: worded(generation, composite, tied=False), name: composite, **wholes}
     classes = with_predictor(classes, predictor)
     register(model_type, classes, base_prefix="model", category="multimodal")
 

@@ -55,8 +55,8 @@ def generation(c: ModelConfig) -> Module:
         return worded(_WHOLE, model, tied=True)(c)
     thinker = c.section("thinker_config")
     section = thinker.section("text_config").with_defaults(**_TEXT).values
-    said = {"text_config": {**section, "model_type": "qwen3"}}
-    text = decoder(ModelConfig(said, thinker.path), "qwen3")
+    values = {"text_config": {**section, "model_type": "qwen3"}}
+    text = decoder(ModelConfig(values, thinker.path), "qwen3")
     tied = thinker.flag("tie_word_embeddings", default=text.tied)
     to = "thinker.model.embed_tokens.weight"
     head = to_words(text.hidden, text.vocab, to if tied else None)

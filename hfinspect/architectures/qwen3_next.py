@@ -58,8 +58,8 @@ def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Mod
     joint = Linear(d.width(c) * 2, d.width(c), bias=False, component=Component.PROJECTOR)
     parts = {"fc": joint, "layers": Layers([d.layer(d, c, kind)] * int(count))}
     norms = d.norms(c, "norm", "pre_fc_norm_hidden", "pre_fc_norm_embedding")
-    whole = Module(f"{d.name}MultiTokenPredictor", parts, part="mtp", kind="mtp", saved=False)
-    return whole.adding(**norms)
+    predictor = Module(f"{d.name}MultiTokenPredictor", parts, part="mtp", kind="mtp", saved=False)
+    return predictor.adding(**norms)
 
 
 def with_predictor(

@@ -42,8 +42,8 @@ def mixed(steps: int, flat: nn.Module, fused: nn.Module, less: nn.Module) -> dic
 def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     """Attention within each map; ``listed``: files have an MLP's matrices in a list, and o_proj."""
     d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
-    found = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
-    c.divided(d, found, "encoder_hidden_dim", "encoder_attention_heads")
+    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
+    c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
     look = clip_attention(f"{name}SelfAttention", d, out="o_proj" if listed else "out_proj")
     layer = deformable.detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
     if listed:
@@ -122,5 +122,5 @@ def object_detection(name: str, c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("rt_detr", "RTDetr"), ("rt_detr_v2", _SECOND)):
-    whole, base = partial(object_detection, prefix), partial(model, prefix)
-    register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")
+    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    register_pair(model_type, prefix, detector, base, "vision", ending="ForObjectDetection")

@@ -121,9 +121,9 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
 
 
 def model(c: ModelConfig) -> nn.Module:
-    said = c.section("prompt_encoder_config")
-    point = nn.Embedding(1, said.dim("hidden_size", default=256))
-    points = nn.ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
+    prompt_config = c.section("prompt_encoder_config")
+    point = nn.Embedding(1, prompt_config.dim("hidden_size", default=256))
+    points = nn.ModuleList([point] * int(prompt_config.count("num_point_embeddings", default=4)))
     features, at = c.section("vision_config").dim("num_pos_feats", default=128), Component.EMBEDDING
     table = nn.Weight(2, features, component=at, kind="position")
     shared = nn.Module("SamPositionalEmbedding", positional_embedding=table)
@@ -132,7 +132,7 @@ def model(c: ModelConfig) -> nn.Module:
         "SamModel",
         shared_image_embedding=shared,
         vision_encoder=vision_encoder(c.section("vision_config")),
-        prompt_encoder=prompts("Sam", said, own, points),
+        prompt_encoder=prompts("Sam", prompt_config, own, points),
         mask_decoder=mask_decoder(c.section("mask_decoder_config")),
         part="vision",
     )

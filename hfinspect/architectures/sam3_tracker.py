@@ -24,13 +24,13 @@ def rope_attention(c: ModelConfig, seen: int | None = None) -> nn.Module:
     return narrowed_attention("Sam2RoPEAttention", d, inner, seen=seen)
 
 
-def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
+def memory_encoder(c: ModelConfig, channels: Dim) -> nn.Module:
     """Masks, as small as the image's map, and this to one, mixed by ConvNeXt's blocks."""
     at, stride = "mask_downsampler", c.dim("mask_downsampler_stride", default=2, minimum=2)
-    whole, kernel = c.dim(f"{at}_total_stride", default=16), c.dim(f"{at}_kernel_size", default=3)
+    total, kernel = c.dim(f"{at}_total_stride", default=16), c.dim(f"{at}_kernel_size", default=3)
     act = activation(c.text(f"{at}_hidden_act", default="gelu"))
     widths = [Dim(1)]
-    for _ in range(int(math.log2(whole) // math.log2(stride))):
+    for _ in range(int(math.log2(total) // math.log2(stride))):
         widths.append(widths[-1] * stride * stride)  # the channels of the pixels that are joined
 
     def layer(inputs: Dim, outputs: Dim) -> nn.Module:
@@ -56,17 +56,17 @@ def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
         feature_projection=nn.Conv(d, d, 1, component=Component.EMBEDDING),
         memory_fuser=nn.Module("Sam2MemoryFuser", layers=blocks),
         position_encoding=nn.Activation("Sam2PositionEmbeddingSine"),
-        projection=nn.Conv(d, kept, 1),
+        projection=nn.Conv(d, channels, 1),
     )
 
 
 def memory(c: ModelConfig, layer: nn.Module, depth: int = 2) -> dict[str, nn.Module | nn.Parameter]:
     """What a tracker has for videos; in each ``layer`` a frame looks at what is kept of others."""
     d = c.section("vision_config").dim("fpn_hidden_size", default=256)
-    kept = c.dim("memory_encoder_output_channels", default=64)
+    channels = c.dim("memory_encoder_output_channels", default=64)
     learned = partial(nn.Weight, component=Component.EMBEDDING)
     hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
-    projected = nn.Linear(d, kept, component=Component.PROJECTOR)
+    projected = nn.Linear(d, channels, component=Component.PROJECTOR)
     if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
         projected = nn.Activation("Identity")
     layers = nn.Layers.of(c.count("memory_attention_num_layers", default=depth), layer)
@@ -74,14 +74,16 @@ def memory(c: ModelConfig, layer: nn.Module, depth: int = 2) -> dict[str, nn.Mod
     looking["rotary_emb"] = nn.Activation("Sam2VisionRotaryEmbedding")
     return {
         "memory_attention": nn.Module("Sam2MemoryAttention", looking),
-        "memory_encoder": memory_encoder(c, kept),
+        "memory_encoder": memory_encoder(c, channels),
         "no_memory_positional_encoding": learned(1, 1, d),
-        "memory_temporal_positional_encoding": learned(c.dim("num_maskmem", default=7), 1, 1, kept),
+        "memory_temporal_positional_encoding": learned(
+            c.dim("num_maskmem", default=7), 1, 1, channels
+        ),
         "no_object_pointer": learned(1, d),
         "mask_downsample": nn.Conv(1, 1, 4),
         "object_pointer_proj": sam2.forward((d, d, d), 3, at=Component.PROJECTOR),
         "temporal_positional_encoding_projection_layer": projected,
-        **({"occlusion_spatial_embedding_parameter": learned(1, kept)} if hidden else {}),
+        **({"occlusion_spatial_embedding_parameter": learned(1, channels)} if hidden else {}),
     }
 
 
@@ -108,18 +110,18 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     seen = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
     encoder = nn.Module(seen.class_name, backbone=seen["backbone"])
     detector = nn.Module("Sam3Model", vision_encoder=encoder)
-    whole = parts(name, c).adding(detector_model=detector, tracker_neck=seen["neck"])
-    return nn.Module(f"{name}Model", tracker_model=whole, part="vision")
+    tracker = parts(name, c).adding(detector_model=detector, tracker_neck=seen["neck"])
+    return nn.Module(f"{name}Model", tracker_model=tracker, part="vision")
 
 
 def detector_and_tracker(c: ModelConfig) -> nn.Module:
-    found = c.section("detector_config")
+    detector = c.section("detector_config")
     tracked = c.section("tracker_config").of_type("sam3_tracker_video")
     return nn.Module(
         "Sam3VideoModel",
-        detector_model=auto_model(found, default_type="sam3", part="vision"),
+        detector_model=auto_model(detector, default_type="sam3", part="vision"),
         tracker_model=nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
-        tracker_neck=sam3.neck(found.section("vision_config")),
+        tracker_neck=sam3.neck(detector.section("vision_config")),
         part="vision",
     )
 

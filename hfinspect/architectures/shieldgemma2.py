@@ -11,8 +11,8 @@ def _generation(c: ModelConfig) -> Module:
     # A save knows no other text model; the head is tied unless the text section says otherwise.
     key, text = "tie_word_embeddings", c.section("text_config").of_type("gemma3_text")
     tied = text.values.get(key) is not False or c.values.get(key) is True
-    whole = gemma3.parts(c.with_values(**{key: tied}), True)
-    parts = Module("Gemma3Model", {**whole}, scope=True)
+    own_parts = gemma3.parts(c.with_values(**{key: tied}), True)
+    parts = Module("Gemma3Model", {**own_parts}, scope=True)
     words = parts.inside("language_model").called("Gemma3TextModel")  # what stands there in memory
     head = None if tied else words.children.pop("lm_head", None)
     return Module("Gemma3ForConditionalGeneration", model=parts, lm_head=head)

@@ -22,8 +22,8 @@ def register_towers(
         key = f"{side}_config"
         return c.section(key) if c.has(key) or c.model_type == model_type else c
 
-    def tower(side: str, whole: ModelConfig) -> Module:
-        c = section(whole, side).with_defaults(layer_norm_eps=1e-6, hidden_act="gelu_pytorch_tanh")
+    def tower(side: str, outer: ModelConfig) -> Module:
+        c = section(outer, side).with_defaults(layer_norm_eps=1e-6, hidden_act="gelu_pytorch_tanh")
         h, eps, act = _hidden(c), c.number("layer_norm_eps", default=1e-6), c.text("hidden_act")
         norm, reads = LayerNorm(h, eps=eps), side == "text"
         if reads:
@@ -38,9 +38,9 @@ def register_towers(
             head.component, head.kind = Component.HEAD, "pooler"
         layers = vision.clip_layers(name, c, h, inner=3072, act="gelu_pytorch_tanh")
         last = "final_layer_norm" if reads else "post_layernorm"
-        kept = head if reads or c.flag("vision_use_head", default=True) else None
+        pooling = head if reads or c.flag("vision_use_head", default=True) else None
         parts = {"embeddings": seen, "encoder": layers, last: norm}
-        return Module(f"{name}{side.capitalize()}Model", parts, head=kept, part=side)
+        return Module(f"{name}{side.capitalize()}Model", parts, head=pooling, part=side)
 
     text, images = partial(tower, "text"), partial(tower, "vision")
     parts: dict[str, Part] = {

@@ -29,8 +29,8 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
     times = c.strings("timestep_conditioning_type", default=("sca", "crp"))
     made = partial(level, c, embedded=embedded, times=times)
     switched = c.has(key := "switch_level")
-    if switched and (found := len(c.flags(key))) < count - 1:
-        raise c.miscounted(key, found, f"at least {count - 1}")
+    if switched and (count_given := len(c.flags(key))) < count - 1:
+        raise c.miscounted(key, count_given, f"at least {count - 1}")
     levels, scalers, mappers = list[nn.Module](), list[nn.Module](), list[nn.Module]()
     for i, deep, repeated in zip(range(count)[:: -1 if up else 1], layers, repeats, strict=True):
         width, wider = channels[i], up and i < count - 1

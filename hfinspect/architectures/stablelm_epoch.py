@@ -10,8 +10,8 @@ _PLAIN = STABLELM.like("", rotary=False)
 
 def model(c: ModelConfig) -> Module:
     eps = c.raw("norm_eps", "layer_norm_eps")
-    said = c.with_defaults(layer_norm_eps=1e-5 if eps is None else eps)
-    return _PLAIN.named("StableLMEpochModel", said)
+    config = c.with_defaults(layer_norm_eps=1e-5 if eps is None else eps)
+    return _PLAIN.named("StableLMEpochModel", config)
 
 
 _SOURCE = "modeling_stablelm_epoch.py of stabilityai/stablelm-3b-4e1t; checked against StableLM"

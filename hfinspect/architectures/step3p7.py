@@ -17,10 +17,10 @@ _predicted = m.counts("num_nextn_predict_layers", "num_mtp_layers", default=0)
 
 def _per_layer(c: ModelConfig, key: str, usual: list[str]) -> Sequence[str]:
     """One word per layer; a list may go on with those of multi-token prediction."""
-    found = c.strings(key, default=usual)
-    if len(found) not in (len(usual), len(usual) + _predicted(c)):
-        raise c.miscounted(key, len(found), f"one for each of {len(usual)} layers")
-    return found[: len(usual)]
+    kinds = c.strings(key, default=usual)
+    if len(kinds) not in (len(usual), len(usual) + _predicted(c)):
+        raise c.miscounted(key, len(kinds), f"one for each of {len(usual)} layers")
+    return kinds[: len(usual)]
 
 
 def _mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:

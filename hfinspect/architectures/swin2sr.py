@@ -30,9 +30,9 @@ def model(c: ModelConfig) -> nn.Module:
     count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, usual)
     heads = c.dims("num_heads", default=usual, least=len(depths))
     # A stage closes with one convolution, or with three through a quarter of the width.
-    narrow, act, whole = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
+    narrow, act, conv = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
     three = nn.Conv(width, narrow, 3), act, nn.Conv(narrow, narrow, 1), act
-    kinds = {"1conv": whole, "3conv": nn.Sequential(*three, nn.Conv(narrow, width, 3))}
+    kinds = {"1conv": conv, "3conv": nn.Sequential(*three, nn.Conv(narrow, width, 3))}
     closing = kinds.get(c.text("resi_connection", default="1conv") or "")
     patches = nn.Module("Swin2SRPatchEmbeddings", projection=vision.patch_conv(width, width, patch))
     last = {"conv": closing, "patch_embed": patches, "patch_unembed": unembed}
@@ -50,7 +50,7 @@ def model(c: ModelConfig) -> nn.Module:
         encoder=nn.Module("Swin2SREncoder", stages=stages),
         layernorm=nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
         patch_unembed=unembed,
-        conv_after_body=whole,
+        conv_after_body=conv,
         part="vision",
     )
 

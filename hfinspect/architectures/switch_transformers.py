@@ -13,13 +13,13 @@ _DEFAULTS = {"d_model": 768, "num_layers": 12, "num_heads": 12}
 
 def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     # The config class takes the other spelling into account for the encoder alone, and last.
-    side, said, layers = "encoder", c.fields.count("num_layers"), c.count("num_layers")
+    side, own_count, layers = "encoder", c.fields.count("num_layers"), c.count("num_layers")
     if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
-        usual, side = said if "num_decoder_layers" in c.values else 12, "decoder"
-        said = layers = c.count("num_decoder_layers", default=usual)
+        usual, side = own_count if "num_decoder_layers" in c.values else 12, "decoder"
+        own_count = layers = c.count("num_decoder_layers", default=usual)
     sparse = int(c.count(f"num_sparse_{side}_layers", default=3))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
-    step = int(c.count(f"{side}_sparse_step", default=int(said) // (sparse or 1)))
+    step = int(c.count(f"{side}_sparse_step", default=int(own_count) // (sparse or 1)))
 
     def block(kind: tuple[bool, bool]) -> Module:
         first, routed = kind

@@ -27,8 +27,8 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
     family = find_class(name)
     if family is None or family.source != "timm":
         raise timm.unknown(name)
-    found = {"num_classes": classes, "model_args": c.raw("model_args")}
-    return family.classes[name](ModelConfig({"model_type": timm.WRAPPER, **found}))
+    values = {"num_classes": classes, "model_args": c.raw("model_args")}
+    return family.classes[name](ModelConfig({"model_type": timm.WRAPPER, **values}))
 
 
 _LABELLED: Part = partial(_model, labelled=True)

@@ -23,21 +23,21 @@ def _plain(c: ModelConfig, *, control: bool) -> Ladder:
     dropped = _FOREIGN + ("time_cond_proj_dim" if control else _OF_CONTROL)
     if control or c.text("addition_embed_type") != "text_time":
         dropped += " addition_embed_type"
-    kept = {key: value for key, value in c.given.items() if key not in dropped.split()}
-    if heads := kept.pop("num_attention_heads", None):
-        kept["attention_head_dim"] = heads
+    values = {key: value for key, value in c.given.items() if key not in dropped.split()}
+    if heads := values.pop("num_attention_heads", None):
+        values["attention_head_dim"] = heads
     if control:
-        kept.setdefault("cross_attention_dim", 768)
+        values.setdefault("cross_attention_dim", 768)
     for side in ("Down", "Up"):
         key, known = f"{side.lower()}_block_types", f"{side}BlockMotion"
         for word in c.strings(key, default=()):
             if word not in (known, f"CrossAttn{known}"):
                 raise c.error(key, word, f"{known} or CrossAttn{known}")
-        if kept.get(key) is not None:
-            kept[key] = [word.replace("Motion", "2D") for word in kept[key]]
+        if values.get(key) is not None:
+            values[key] = [word.replace("Motion", "2D") for word in values[key]]
     if c.says("norm_num_groups") and not c.has("norm_num_groups"):
         raise c.error("norm_num_groups", None, "a number")
-    return Ladder(ModelConfig(kept, c.path))
+    return Ladder(ModelConfig(values, c.path))
 
 
 def _motion_module(

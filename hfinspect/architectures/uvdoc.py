@@ -48,10 +48,10 @@ def model(c: ModelConfig) -> Module:
     section = c.section("backbone_config").of_type("uvdoc_backbone")
     ends = c.dims("bridge_connector", default=(128, 128), least=2)
     wide = ends[0] * len(block_lists(section, "stage_configs", _BRIDGES, 2))
-    found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
-    if len(found) < 2:
-        raise c.miscounted("out_point_positions2D", len(found), "two pairs")
-    (inputs, inner), (before, outputs) = found[:2]
+    pairs = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
+    if len(pairs) < 2:
+        raise c.miscounted("out_point_positions2D", len(pairs), "two pairs")
+    (inputs, inner), (before, outputs) = pairs[:2]
     act, kernel = c.text("hidden_act", default="prelu"), c.dim("kernel_size", default=5)
     to = partial(conv_layer, _NAME, component=Component.HEAD)
     points = Module(f"{_NAME}PointPositions2D", conv_down=to(inputs, inner, kernel, act=act))

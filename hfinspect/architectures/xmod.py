@@ -15,8 +15,8 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     adapter = Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
     adapters = dict.fromkeys(c.strings("languages", default=("en_XX",)), adapter)
     own = norm(c) if c.flag("adapter_layer_norm", default=False) else None
-    found = Module("ModuleDict", adapters)
-    block.inside("output").adding(adapter_layer_norm=own, adapter_modules=found)
+    modules = Module("ModuleDict", adapters)
+    block.inside("output").adding(adapter_layer_norm=own, adapter_modules=modules)
     return block
 
 

@@ -93,8 +93,8 @@ def shared_layers(
     first = {i: block(use) for use, i in enumerate(places[:blocks])}
     again = [tied_to(x, f"layers.{i}.{at}") if c.tied() else x for i, x in first.items()]
     uses = zip(places, chain(first.values(), cycle(again)), strict=False)
-    found = {i: hybrid(shared) for i, shared in uses}
-    return Layers(found.get(i, mamba) for i in range(len(kinds)))
+    by_layer = {i: hybrid(shared) for i, shared in uses}
+    return Layers(by_layer.get(i, mamba) for i in range(len(kinds)))
 
 
 def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:

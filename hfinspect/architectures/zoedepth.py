@@ -66,10 +66,10 @@ def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
 
 
 def metric_head(c: ModelConfig) -> nn.Module:
-    found = c.raw("bin_configurations") or [{"n_bins": 64}]
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise c.error("bin_configurations", found, "a list of objects")
-    bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(found)]
+    items = c.raw("bin_configurations") or [{"n_bins": 64}]
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise c.error("bin_configurations", items, "a list of objects")
+    bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(items)]
     e, narrow, several = c.dim("bin_embedding_dim", default=128), _narrow(c), len(bins) > 1
     normed = c.word("bin_centers_type", "softplus", "normed") == "normed"
     act, name = ("ReLU", "AttractorLayer") if normed else ("Softplus", "AttractorLayerUnnormed")
