@@ -255,7 +255,7 @@ def test_cancel_starts_anew(app: App) -> None:
     app.browser.value("document.getElementById('go').click()")
     app.browser.wait("!document.getElementById('cancel').hidden")
     app.browser.value("document.getElementById('cancel').click()")
-    assert app.text("said") in ("cancelled", "Python is being loaded (8 MB, once)")
+    assert app.text("said") in ("cancelled", "Loading Python (8 MB, once)")
     app.hub.latency = 0.0
     app.go()
     assert app.form()["parameters"] == hfinspect.predict(SMALL_LLAMA).parameters

@@ -197,7 +197,7 @@ const treemap = (found) => {
   host.append(
     make('div', {className: 'tool'}, radios, make('label', {}, 'Find ', search), hits),
     make('nav', {ariaLabel: 'Place in the treemap', className: 'place'}, crumbs), map, at,
-    make('p', {className: 'note', textContent: 'Click or Enter goes into an area, Escape out of it; arrow keys walk. The tables have all numbers.'}));
+    make('p', {className: 'note', textContent: 'Click or press Enter to open an area, Escape to leave it; move with the arrow keys. The tables list all numbers.'}));
   host.hidden = false;
   grow(); go(null);
   let width = map.clientWidth;

@@ -57,7 +57,7 @@ async function show(kind) {
     $("more").open = true;
     $("other").focus();
     $("page").hidden = $("saves").hidden = true;
-    return fail("Compare needs another model", "type its name above, and press Enter");
+    return fail("Compare needs another model", "type its name above and press Enter");
   }
   const asked = question(kind), key = JSON.stringify(asked), mine = ++turn;
   remember();
@@ -65,7 +65,7 @@ async function show(kind) {
   if (answer) { busy(false); note(""); }
   else {
     busy(true);
-    const reply = await answerer.answer(asked, isFile() || typeof target !== "string" ? "it is being read" : "the Hub is being read");
+    const reply = await answerer.answer(asked, isFile() || typeof target !== "string" ? "Reading the files" : "Reading from the Hub");
     if (mine !== turn) return;  // somebody wants something else by now
     busy(false);
     answer = reply.answer;

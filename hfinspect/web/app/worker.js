@@ -13,7 +13,7 @@ async function inflated(url) {
 }
 
 async function begin({base, endpoint}) {
-  note("Python is being loaded (8 MB, once)");
+  note("Loading Python (8 MB, once)");
   const packed = inflated(`${base}hfinspect.bin`);
   packed.catch(() => {});  // it is awaited below, perhaps after another error
   const {loadPyodide} = await import(`${base}pyodide/pyodide.mjs`);
