@@ -6,13 +6,14 @@ largest of these moments is the limit; of tokens, T = b·N:
 - A feed-forward layer: the table's rows, the residual stream before and after attention, what
   attention gave, the norm's output and the sum (6·h, of which most types hold 4), and its arrays:
   three of the inner width where a gate multiplies, four where gate and up are one matrix, two where
-  the activation is one kernel and five where it is written out (``gelu_new``, BLOOM's). Next to
-  shared experts two rows more.
+  the activation is one kernel and five where it is written out (``gelu_new``, BLOOM's; three of
+  ``relu2``). Next to shared experts two rows more.
 - Experts (``grouped_mm`` in integrations/moe.py): for each of the k that serve a token its row and
-  four arrays of the inner width (nine in gpt-oss), or four rows; and the router's scores.
-- Attention: 4·h, the projections, three copies of queries while they are rotated; with a mask four
-  of queries and two of keys, as keys and values are repeated for each query head. Where latents
-  become heads, three copies of queries more.
+  four arrays of the inner width (nine in gpt-oss), or four rows (six where a router with a
+  correction of its scores weights them in float32); and the router's scores.
+- Attention: 4·h, the projections, three copies of queries while they are rotated, six where that is
+  in float32 (Cohere, ERNIE 4.5); with a mask four of queries and two of keys, as keys and values
+  are repeated for each query head. Where latents become heads, three copies of queries more.
 - A norm in float32: 8·h.
 - The scores of eager attention: heads · b · N² of two float32 and one array (three where attention
   is written in float32), and keys and values repeated; one array stays during the feed-forward
@@ -41,6 +42,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from ..core.footprint import Workspace
+from ..trees.modules import each_module
 from .matrices import Matrix, matrices
 from .workspace import RUNTIME_BYTES, WorkspaceLimit
 
@@ -65,6 +67,11 @@ ALL_LOGITS: Final = frozenset(
 _FALLS_BACK: Final = frozenset({"falcon"})
 #: Types without sdpa whose scores are in float32 for the softmax alone.
 _FLOAT32_ONCE: Final = frozenset({"gemma2", "gpt_oss"})
+#: Types that rotate queries and keys in float32.
+_FLOAT32_ROTATED: Final = frozenset(
+    """cohere cohere2 cohere2_moe cohere_compass dots3_note ernie4_5 ernie4_5_moe ernie4_5_vl_moe
+    exaone4_5 hunyuan_vl inkling2 modernbert_decoder paddleocr_vl""".split()
+)
 #: Types that copy their table of positions for each sequence.
 _COPIED_POSITIONS: Final = frozenset({"codegen", "gptj"})
 #: Arrays of the inner width that an expert holds, where they are not four.
@@ -93,16 +100,19 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     blocks: defaultdict[str, list[Matrix]] = defaultdict(list)
     for matrix in matrices(limit.root):
         blocks[matrix.path.rpartition(".")[0]].append(matrix)
-    one_kernel = any(limit.config.get(key) in _ONE_KERNEL for key in _ACTIVATION_KEYS)
+    named = {str(limit.config.get(key)) for key in _ACTIVATION_KEYS}
+    plain = 2 if named & _ONE_KERNEL else 3 if "relu2" in named else 5
+    modules = each_module(limit.root)
+    corrected = any("e_score_correction_bias" in module.children for module in modules)
     keys = [int(item.key) for layer in limit.layers for item in layer.keys_values]
     dense = experts = projected = queries = 0
     for block in blocks.values():
         kinds = {matrix.kind for matrix in block}
         if "expert" in kinds:
             arrays = _EXPERT_ARRAYS.get(limit.name, 4)
-            experts = max(experts, _of_experts(block, hidden, arrays))
+            experts = max(experts, _of_experts(block, hidden, arrays, 6 if corrected else 4))
         elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
-            dense = max(dense, _of_dense(block, hidden, one_kernel=one_kernel))
+            dense = max(dense, _of_dense(block, hidden, plain))
         elif kinds & {"query", "qkv", "query_up"}:
             rows = [m.rows for m in block if m.linear and m.kind != "output"]
             heads = [m.columns for m in block if m.kind == "output"]
@@ -115,7 +125,8 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     )
 
 
-def _of_dense(block: list[Matrix], hidden: int, *, one_kernel: bool) -> int:
+def _of_dense(block: list[Matrix], hidden: int, plain: int) -> int:
+    """``plain``: arrays of the inner width where no gate multiplies."""
     down = [m.columns for m in block if m.kind == "down"]
     rows = [m.rows for m in block if m.linear and m.kind in {"up", "gate", "gate_up"}]
     if any(m.kind == "shared_expert" for m in block):
@@ -128,14 +139,14 @@ def _of_dense(block: list[Matrix], hidden: int, *, one_kernel: bool) -> int:
         return 4 * inner
     if len(rows) > 1:
         return 3 * inner
-    return (2 if one_kernel else 5) * inner
+    return plain * inner
 
 
-def _of_experts(block: list[Matrix], hidden: int, arrays: int) -> int:
+def _of_experts(block: list[Matrix], hidden: int, arrays: int, rows: int) -> int:
     """Of the experts that serve a token."""
     sides = [m.columns if m.rows == hidden else m.rows for m in block if m.kind == "expert"]
     served, of = max(m.active or (1, 1) for m in block)
-    return served * (max(arrays * min(sides) + hidden, 4 * hidden) + 16) + 2 * of
+    return served * (max(arrays * min(sides) + hidden, rows * hidden) + 16) + 2 * of
 
 
 class _Moments(NamedTuple):
@@ -175,7 +186,8 @@ def _moments(
     masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
-    attention = 4 * hidden + found.projected + 3 * found.queries
+    turned = 6 if limit.name in _FLOAT32_ROTATED else 3
+    attention = 4 * hidden + found.projected + turned * found.queries
     scores = weights = Fraction(0)
     if eager:
         attention = max(attention, 4 * hidden + 3 * found.queries + 2 * found.keys)

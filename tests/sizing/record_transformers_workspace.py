@@ -34,6 +34,13 @@ _WIDE["vocab_size"] = 32000
 _TWO_KINDS = {"sliding_window": 64, "layer_types": ["sliding_attention", "full_attention"]}
 _OLD = {"n_embd": 512, "n_layer": 2, "n_head": 8, "n_positions": 4096, **_TOKENS}
 _FEW = {"num_experts_per_tok": 2, "moe_intermediate_size": 384}
+_CORRECTED = {
+    "n_routed_experts": 8,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "n_shared_experts": 1,
+}
 _LATENTS = {
     **_GROUPED,
     "num_key_value_heads": 8,
@@ -96,6 +103,32 @@ MODELS: dict[str, dict[str, Any]] = {
     "olmoe": {**_GROUPED, "num_experts": 8, "num_experts_per_tok": 2},
     "gpt_oss": {**_HEADS, **_TWO_KINDS, "num_local_experts": 8, "num_experts_per_tok": 2},
     "deepseek_v3": _LATENTS,
+    # Recorded when the rule was written.
+    "olmo3": {**_HEADS, **_TWO_KINDS},
+    "exaone4": {**_HEADS, **_TWO_KINDS},
+    "nemotron": {**_GROUPED, "hidden_act": "relu2"},
+    "ernie4_5": _GROUPED,
+    "glm4": _HEADS,
+    "cohere2": {**_GROUPED, **_TWO_KINDS},
+    "helium": _HEADS,
+    "seed_oss": _HEADS,
+    "hunyuan_v1_dense": _HEADS,
+    "gpt_bigcode": {**_OLD, "activation_function": "gelu_pytorch_tanh"},
+    "gpt_neo": {
+        **_STACK,
+        "hidden_size": 512,
+        "num_layers": 2,
+        "num_heads": 8,
+        "intermediate_size": 2048,
+        "attention_types": [[["global", "local"], 1]],
+        "window_size": 64,
+        "activation_function": "gelu_new",
+    },
+    "persimmon": {**_GROUPED, "num_key_value_heads": 8, "hidden_act": "relu2"},
+    "glm4_moe": {**_HEADS, **_FEW, **_CORRECTED},
+    "ernie4_5_moe": {**_GROUPED, **_FEW, "moe_num_experts": 8, "moe_k": 2},
+    "phimoe": {**_GROUPED, "num_local_experts": 8, "num_experts_per_tok": 2},
+    "dots1": {**_HEADS, **_FEW, **_CORRECTED},
 }
 
 
