@@ -16,7 +16,7 @@ _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", 
 def lay_out(found: EngineAnswers, *, drawn: bool = False) -> Document:
     """``drawn``: a page, whose title has the answer on its right."""
     answer = in_a_line(found)
-    blocks: list[Block] = [Paragraph(answer), _table(found) if drawn else _each(found)]
+    blocks: list[Block] = [_table(found)] if drawn else [Paragraph(answer), _each(found)]
     blocks += _notes(found)
     blocks += _kernels(found)
     blocks += _in_public(found, [*_lines(found), *_training(found)]) if drawn else _lines(found)

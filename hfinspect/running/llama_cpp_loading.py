@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..core.footprint import Memory
 from ..core.offload_plan import OffloadPlan
-from .engine_lists import classes_of, engine_lists
+from .engine_lists import classes_of
 from .loader import PASSED, Check, Launch, Loader
 from .served import tokens_of
 from .subject import LEAST_CONTEXT, Subject
@@ -20,14 +20,7 @@ _CONVERTED: Final = "model.gguf"
 class LlamaCppLoader(Loader):
     name: ClassVar[str] = "llama.cpp"
     label: ClassVar[str] = "llama.cpp"
-
-    @property
-    def version(self) -> str:
-        return str(engine_lists()["llama_cpp"]["version"])
-
-    @property
-    def read(self) -> str:
-        return str(engine_lists()["llama_cpp"]["read"])
+    key: ClassVar[str] = "llama_cpp"
 
     def of_class(self, subject: Subject) -> Check:
         own = classes_of(self.name)
@@ -47,7 +40,7 @@ class LlamaCppLoader(Loader):
         return Check(NO, f"its converter has no class {architecture}")
 
     def of_packing(self, subject: Subject) -> Check:
-        method, lists = subject.method, engine_lists()["llama_cpp"]
+        method, lists = subject.method, self.lists
         if not method or subject.is_gguf or subject.is_pipeline:
             return PASSED
         if method not in lists["methods"]:

@@ -4,9 +4,10 @@ leaves a member out does not start."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..core.engine_answers import NO, UNKNOWN, YES, Answer, EngineAnswer, KernelRow, LaunchLine
+from .engine_lists import engine_lists
 from .subject import Subject
 
 
@@ -34,11 +35,12 @@ class Launch(NamedTuple):
 class Loader(ABC):
     """What one engine loads, by its own lists."""
 
-    #: As ``--engine`` names it, and as its makers write it.
+    #: As ``--engine`` names it, as its makers write it, and what its lists are recorded under.
     name: ClassVar[str]
     label: ClassVar[str]
+    key: ClassVar[str]
 
-    _REQUIRED: ClassVar[tuple[str, ...]] = ("name", "label")
+    _REQUIRED: ClassVar[tuple[str, ...]] = ("name", "label", "key")
 
     def __init__(self) -> None:
         missing = [name for name in self._REQUIRED if not hasattr(self, name)]
@@ -46,14 +48,20 @@ class Loader(ABC):
             raise TypeError(f"{type(self).__name__} does not say {', '.join(missing)}")
 
     @property
-    @abstractmethod
-    def version(self) -> str:
-        """Of the source that was read."""
+    def lists(self) -> dict[str, Any]:
+        """What was recorded of it (``engine_lists.py``)."""
+        lists: dict[str, Any] = engine_lists()[self.key]
+        return lists
 
     @property
-    @abstractmethod
+    def version(self) -> str:
+        """Of the source that was read."""
+        return str(self.lists["version"])
+
+    @property
     def read(self) -> str:
         """The day on which it was read, as ISO 8601 writes it."""
+        return str(self.lists["read"])
 
     @abstractmethod
     def of_class(self, subject: Subject) -> Check:

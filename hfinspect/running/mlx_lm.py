@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..sizing.own_cache import GENERATES
-from .engine_lists import engine_lists
 from .loader import PASSED, Check, Launch, Loader
 from .served import of_memory
 from .subject import Subject
@@ -16,20 +15,7 @@ from .subject import Subject
 class MlxLm(Loader):
     name: ClassVar[str] = "mlx-lm"
     label: ClassVar[str] = "MLX-LM"
-
-    @property
-    def lists(self) -> dict[str, Any]:
-        """What was recorded of it."""
-        found: dict[str, Any] = engine_lists()["mlx_lm"]
-        return found
-
-    @property
-    def version(self) -> str:
-        return str(self.lists["version"])
-
-    @property
-    def read(self) -> str:
-        return str(self.lists["read"])
+    key: ClassVar[str] = "mlx_lm"
 
     def of_class(self, subject: Subject) -> Check:
         kind = subject.model_type

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
-from .engine_lists import engine_lists
 from .loader import PASSED, Check, Launch, Loader
 from .subject import Subject
 
@@ -41,20 +40,11 @@ _TASKS: Final = (
 class OnnxExport(Loader):
     name: ClassVar[str] = "onnx"
     label: ClassVar[str] = "ONNX export"
-
-    @property
-    def lists(self) -> dict[str, Any]:
-        """What was recorded of it."""
-        found: dict[str, Any] = engine_lists()["optimum_onnx"]
-        return found
+    key: ClassVar[str] = "optimum_onnx"
 
     @property
     def version(self) -> str:
         return f"optimum-onnx {self.lists['version']}"
-
-    @property
-    def read(self) -> str:
-        return str(self.lists["read"])
 
     def of_class(self, subject: Subject) -> Check:
         kind = subject.model_type

@@ -13,7 +13,7 @@ from ..core.text import byte_size
 from ..sizing.engine_classes import made_of, runs
 from ..sizing.engines.registry import find_engine
 from ..sizing.gguf_layers import layers_held
-from .engine_lists import classes_of, engine_lists
+from .engine_lists import classes_of
 from .kernel_choice import spelled_capability
 from .loader import PASSED, Check, Launch, Loader
 from .subject import Subject
@@ -28,20 +28,6 @@ class ServerLoader(Loader):
     #: The method that ModelOpt's plain FP8 is, and what other methods are called here.
     modelopt_fp8: ClassVar[str]
     called: ClassVar[Mapping[str, str]]
-
-    @property
-    def lists(self) -> dict[str, Any]:
-        """What was recorded of it."""
-        found: dict[str, Any] = engine_lists()[self.name]
-        return found
-
-    @property
-    def version(self) -> str:
-        return str(self.lists["version"])
-
-    @property
-    def read(self) -> str:
-        return str(self.lists["read"])
 
     # ---- the class
 

@@ -16,6 +16,7 @@ from .subject import Subject
 class SglangLoader(ServerLoader):
     name: ClassVar[str] = "sglang"
     label: ClassVar[str] = "SGLang"
+    key: ClassVar[str] = "sglang"
     modelopt_fp8: ClassVar[str] = "modelopt_fp8"
     called: ClassVar[Mapping[str, str]] = {
         "gptq": "gptq_marlin",  # GPTQMarlinConfig: CUDA has no other

@@ -3,10 +3,9 @@ wheels are on no public index that was read, so the page is all there is."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from ..core.engine_answers import NO, UNKNOWN, YES
-from .engine_lists import engine_lists
 from .loader import PASSED, Check, Launch, Loader
 from .subject import Subject
 
@@ -16,20 +15,11 @@ _NOT_READ: Final = "its rules of memory and of quantisation are not read"
 class TensorRtLlm(Loader):
     name: ClassVar[str] = "tensorrt-llm"
     label: ClassVar[str] = "TensorRT-LLM"
-
-    @property
-    def lists(self) -> dict[str, Any]:
-        """What was recorded of it."""
-        found: dict[str, Any] = engine_lists()["tensorrt_llm"]
-        return found
+    key: ClassVar[str] = "tensorrt_llm"
 
     @property
     def version(self) -> str:
         return f"docs at {self.lists['version']}"
-
-    @property
-    def read(self) -> str:
-        return str(self.lists["read"])
 
     def of_class(self, subject: Subject) -> Check:
         if subject.is_gguf:

@@ -7,7 +7,7 @@ import shlex
 from typing import ClassVar, Final
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
-from .engine_lists import engine_lists, transformers_types
+from .engine_lists import transformers_types
 from .loader import PASSED, Check, Launch, Loader
 from .served import of_memory
 from .subject import Subject
@@ -31,14 +31,7 @@ def in_double_quotes(text: str) -> str:
 class TransformersLoader(Loader):
     name: ClassVar[str] = "transformers"
     label: ClassVar[str] = "transformers"
-
-    @property
-    def version(self) -> str:
-        return str(engine_lists()[self.name]["version"])
-
-    @property
-    def read(self) -> str:
-        return str(engine_lists()[self.name]["read"])
+    key: ClassVar[str] = "transformers"
 
     def of_class(self, subject: Subject) -> Check:
         kind = subject.model_type
@@ -59,13 +52,13 @@ class TransformersLoader(Loader):
         return Check(YES, self._since(kind, *ends), subject.architecture or None, note)
 
     def _of_gguf(self, kind: str) -> Check:
-        if kind in engine_lists()[self.name]["gguf"]:
+        if kind in self.lists["gguf"]:
             return Check(YES, f"GGUF of {kind}, unpacked on loading (gguf_file=...)", kind)
         return Check(NO, f"transformers {self.version} does not read GGUF of {kind}")
 
     def _since(self, kind: str, first: str, last: str) -> str:
         """In which of the releases that were read: ``in 4.51.3, not in 4.49.0``."""
-        versions = engine_lists()[self.name]["versions"]
+        versions = self.lists["versions"]
         at = versions.index(first)
         since = f"{first} or before" if at == 0 else f"{first} at the latest, not in"
         known = f"type {kind} since {since}" + (f" {versions[at - 1]}" if at else "")
@@ -78,7 +71,7 @@ class TransformersLoader(Loader):
         if not method or subject.is_gguf or subject.is_pipeline:
             return PASSED
         known = _CALLED.get(method, method)
-        if known not in engine_lists()[self.name]["methods"]:
+        if known not in self.lists["methods"]:
             return Check(NO, f"transformers {self.version} has no quantisation method {method}")
         return PASSED
 

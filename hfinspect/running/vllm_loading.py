@@ -22,6 +22,7 @@ _PERCENT: Final = 92
 class VllmLoader(ServerLoader):
     name: ClassVar[str] = "vllm"
     label: ClassVar[str] = "vLLM"
+    key: ClassVar[str] = "vllm"
     modelopt_fp8: ClassVar[str] = "modelopt"
     called: ClassVar[Mapping[str, str]] = {
         "auto-round": "inc",

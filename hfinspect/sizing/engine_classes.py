@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..trees.cache_layout import KeysValues
 from .cache_request import CachedLayer
@@ -63,33 +63,16 @@ def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Ru
     return Runs(note=f"{lacks} of its own; it runs transformers' code where that allows it")
 
 
-#: Ends of class names in vLLM (config/model.py, _SUFFIX_TO_DEFAULTS): of a class that ends in one
-#: of the first it makes a pooling model, from one that ends in any of them.
-_POOLING: Final = (
-    "ForTextEncoding",
-    "EmbeddingModel",
-    "ForSequenceClassification",
-    "ForTokenClassification",
-    "ForAudioClassification",
-    "ForImageClassification",
-    "ForVideoClassification",
-    "ClassificationModel",
-    "ForRewardModeling",
-    "RewardModel",
-    "Model",
-)
-_WRITING: Final = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel")
-
-
 def made_of(key: str, architecture: str) -> str | None:
-    """The listed class that vLLM makes a pooling model of (embeddings, classes) where it does not
-    list the class itself; None where there is none, and for other engines."""
-    suffix = next((end for end in _POOLING if architecture.endswith(end)), None)
-    if key != "vllm" or suffix is None:
+    """The listed class that an engine makes a pooling model of (embeddings, classes) where it does
+    not list the class itself; None where there is none."""
+    own = class_lists()[key]
+    ends: dict[str, str] = own.get("suffixes", {})
+    suffix = next((end for end in ends if architecture.endswith(end)), "")
+    if ends.get(suffix) != "pooling":
         return None
-    stem, classes = architecture.removesuffix(suffix), class_lists()[key]["classes"]
-    others = (stem + end for end in (*_WRITING, *_POOLING))
-    return next((name for name in others if name in classes), None)
+    stem = architecture.removesuffix(suffix)
+    return next((stem + end for end in ends if stem + end in own["classes"]), None)
 
 
 def converted_to(architecture: str | None) -> str | None:

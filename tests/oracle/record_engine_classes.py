@@ -66,7 +66,18 @@ def of_vllm(folder: Path) -> dict[str, Any]:
         "source": "vllm/model_executor/models/registry.py",
         "classes": sorted(found),
         "dropped": dict(sorted(dropped.items())),
+        "suffixes": suffixes(folder / "vllm/config/model.py"),
     }
+
+
+def suffixes(path: Path) -> dict[str, str]:
+    """End of a class's name -> ``generate`` or ``pooling``: a class that pools is made of one with
+    another end where vLLM lists none."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_SUFFIX_TO_DEFAULTS":
+            assert node.value is not None
+            return {end: runner for end, (runner, _) in ast.literal_eval(node.value)}
+    raise LookupError("_SUFFIX_TO_DEFAULTS")
 
 
 def of_sglang(folder: Path) -> dict[str, Any]:

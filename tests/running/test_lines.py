@@ -21,6 +21,7 @@ from hfinspect.inspecting.build import from_prediction
 from hfinspect.inspecting.config_alone import predict
 from hfinspect.running.answers import answered
 from hfinspect.running.engine_lists import engine_lists, transformers_types
+from hfinspect.running.loader import PASSED, Check, Launch, Loader
 from hfinspect.sizing.engine_classes import class_lists
 from hfinspect.sizing.engines.registry import ENGINES
 
@@ -133,3 +134,40 @@ def test_methods_with_a_capability_and_kernels_are_well_formed() -> None:
         for _, least, families in rows:
             assert 0 <= least < 130
             assert all(60 <= family < 130 for family in families)
+
+
+# ---- a new engine
+
+
+class _Half(Loader):
+    name = "half"
+    label = "Half"
+
+
+class _Unsaid(_Half):
+    def of_class(self, subject: object) -> Check:
+        return PASSED
+
+    def of_packing(self, subject: object) -> Check:
+        return PASSED
+
+    def launch(self, subject: object) -> Launch:
+        return Launch()
+
+
+def test_an_engine_that_leaves_a_member_out_does_not_start() -> None:
+    with pytest.raises(TypeError, match="abstract method"):
+        _Half()  # type: ignore[abstract]
+    with pytest.raises(TypeError, match="_Unsaid does not say key"):
+        _Unsaid()
+
+
+def test_a_repo_at_a_revision_is_named_with_it() -> None:
+    prediction = predict(LLAMA)
+    origin = Origin("hub", "org/name", repo_id="org/name", revision="v1; rm")
+    inspection = from_prediction("org/name@v1", origin, prediction, config=LLAMA)
+    found = answered(inspection, prediction, RunsOptions(on="8xH100", engine="vllm,llama.cpp"))
+    vllm, converts, serves = commands(found)
+    assert shlex.split(vllm)[2:5] == ["org/name", "--revision", "v1; rm"]
+    assert "org/name --outfile model.gguf --remote" in converts
+    assert serves.startswith("llama-server -m model.gguf")
