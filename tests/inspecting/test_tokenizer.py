@@ -278,3 +278,12 @@ def test_the_first_screen_asks_the_hub_for_nothing_more(hub: HubServer) -> None:
         read = (path.rpartition("/")[2] for path in hub.meter.paths() if "/resolve/" in path)
         requests.append(sorted(read))
     assert requests[0] == requests[1] == ["config.json", "model.safetensors"]
+
+
+def test_a_list_of_two_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    folder_of(tmp_path)
+    with (tmp_path / "tokenizer.json").open("r+b") as file:
+        file.truncate(2 * 1024**3)
+    facts = hfinspect.tokenizer(tmp_path)
+    assert [(one.rule, one.file) for one in facts.findings] == [("unread", "tokenizer.json")]
+    assert facts.vocabulary.tokens is None
