@@ -32,6 +32,9 @@ MAX_TOKENIZER_BYTES: Final = 128 * 1024 * 1024
 #: Commas and opening brackets in one; the largest have 2.5 million. Each is an object in memory.
 MAX_VALUES: Final = 8_000_000
 
+#: Added tokens of one; the largest known models have some 6,000.
+MAX_ADDED: Final = 100_000
+
 #: Ids are unsigned numbers of 32 bits in the tokenizers library.
 MAX_ID: Final = 2**32
 
@@ -144,6 +147,9 @@ def _kind(model: Mapping[str, object]) -> str | None:
 def _added(path: str, items: object, ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """With the id that the library gives to each."""
     tokens = []
+    if isinstance(items, list) and len(items) > MAX_ADDED:
+        text = f"adds {len(items):,} tokens"
+        raise LimitError(path, text, expected=f"at most {MAX_ADDED:,}")
     given: dict[str, int] = {}
     following = len(ids)
     for item in items if isinstance(items, list) else ():

@@ -67,11 +67,13 @@ def test_too_many_values_are_refused_before_they_are_made(monkeypatch: pytest.Mo
             parse_tokenizer(path, data)
 
 
-def test_a_million_added_tokens_take_no_more_than_their_count() -> None:
-    added = [{"id": 5 + n, "content": f"<{n}>"} for n in range(50_000)]
+def test_a_million_added_tokens_are_refused_and_thousands_are_not() -> None:
+    added = [{"id": 5 + n, "content": f"<{n}>"} for n in range(5_000)]
     found = table(model={"vocab": {"a": 0}}, added_tokens=added)
-    assert found.highest == 50_000  # numbered from the vocabulary on
-    assert len(list(id_conflicts(found, found.added))) == 50_000
+    assert found.highest == 5_000  # numbered from the vocabulary on
+    assert len(list(id_conflicts(found, found.added))) == 5_000
+    with pytest.raises(LimitError, match="adds 1,000,000 tokens"):
+        table(added_tokens=[0] * 1_000_000)
 
 
 def test_deep_nesting_is_an_error() -> None:
