@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from ..core.cache_size import (
-    AT_ONCE,
-    ENCODES,
-    NO_CONFIG,
-    NO_KEY_VALUES,
-    SEVERAL,
-    UNCATALOGUED,
-)
+from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, NO_KEY_VALUES, SEVERAL, UNCATALOGUED
 from ..core.fitting import Verdict
 from ..core.footprint import Memory
 from ..core.results import Inspection
@@ -43,15 +36,15 @@ AtWidth = Callable[[str], int | None]
 
 
 def decided(
-    memory: Memory, found: Inspection, wish: MemoryRequest, at_width: AtWidth
+    memory: Memory, inspection: Inspection, request: MemoryRequest, at_width: AtWidth
 ) -> Verdict | None:
     """Whether the device holds it; None without a device. ``at_width`` gives the whole sum of a
     model whose cache is known with its weights at a width."""
-    device = wish.device
+    device = request.device
     if device is None:
         return None
-    if wish.train is not None:
-        return _training(memory, found, wish)
+    if request.train is not None:
+        return _training(memory, inspection, request)
     main = memory.main
     if main is not None and main.total is not None:
         capacity = device.nbytes
@@ -59,7 +52,9 @@ def decided(
     if main is not None:
         cases = list(_summed(memory, at_width))
         return decide(device.nbytes, cases, "the size of the weights is unknown")
-    return decide(device.nbytes, list(_passes(memory, found, wish)), _why(memory, found, wish))
+    return decide(
+        device.nbytes, list(_passes(memory, inspection, request)), _why(memory, inspection, request)
+    )
 
 
 def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:
@@ -74,25 +69,27 @@ def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:
         yield Case(name, sums[width] or 0, sums[wider])
 
 
-def _passes(memory: Memory, found: Inspection, wish: MemoryRequest) -> Iterator[Case]:
+def _passes(memory: Memory, inspection: Inspection, request: MemoryRequest) -> Iterator[Case]:
     """No cache is known: the weights, and at most a pass and what may be kept."""
-    more = more_at_most(memory, found, wish)
-    device = wish.device
-    cards = 1 if device is None or not wish.parallel.alone else device.count
-    held = memory.weights.per_device
-    if held is not None:
-        yield _pass("", held, held, cards, more)
+    more = more_at_most(memory, inspection, request)
+    device = request.device
+    cards = 1 if device is None or not request.parallel.alone else device.count
+    on_device = memory.weights.per_device
+    if on_device is not None:
+        yield _pass("", on_device, on_device, cards, more)
     elif not memory.weights.widths:
-        yield Case("", -(-_parts_at_least(found) // cards), None)
+        yield Case("", -(-_parts_at_least(inspection) // cards), None)
     else:
         widths = memory.weights.widths
         for name, width, wider in _WIDTHS:
             yield _pass(name, widths[width], widths[wider], cards, more)
 
 
-def _parts_at_least(found: Inspection) -> int:
+def _parts_at_least(inspection: Inspection) -> int:
     """Bytes of a pipeline's parts that are known, where others are not."""
-    sizes = [m.nbytes if m.nbytes is not None else (m.parameters or 0) // 2 for m in found.members]
+    sizes = [
+        m.nbytes if m.nbytes is not None else (m.parameters or 0) // 2 for m in inspection.members
+    ]
     return sum(sizes)
 
 
@@ -101,46 +98,50 @@ def _pass(name: str, least: int, most: int, cards: int, more: int | None) -> Cas
     return Case(name, -(-least // cards), None if more is None else most + more)
 
 
-def more_at_most(memory: Memory, found: Inspection, wish: MemoryRequest) -> int | None:
+def more_at_most(memory: Memory, inspection: Inspection, request: MemoryRequest) -> int | None:
     """What a pass and a cache take next to the weights at most, where no cache is known; None where
     nothing limits it."""
-    if found.adapter is not None:
+    if inspection.adapter is not None:
         return None  # its base is not there
     reason = memory.cache_unknown
     if reason not in _PASSES | _UNKNOWN:
         return None
-    limit = pass_limit(found, wish.context, wish.batch)
+    limit = pass_limit(inspection, request.context, request.batch)
     if limit is None or reason in _PASSES:
         return limit
-    kept = cache_limit(found, wish.context, wish.batch)
-    return None if kept is None else limit + kept
+    cache = cache_limit(inspection, request.context, request.batch)
+    return None if cache is None else limit + cache
 
 
-def _why(memory: Memory, found: Inspection, wish: MemoryRequest) -> str:
+def _why(memory: Memory, inspection: Inspection, request: MemoryRequest) -> str:
     """What a verdict of one case depends on."""
-    held = memory.weights.per_device
-    if held is None:
+    on_device = memory.weights.per_device
+    if on_device is None:
         return f"the size of the weights is unknown ({memory.weights.unknown})"
-    more = more_at_most(memory, found, wish)
-    if found.adapter is not None:
-        base = found.adapter.base or "not named"
-        return f"the base model ({base}) was not read; the adapter alone needs {byte_size(held)}"
+    more = more_at_most(memory, inspection, request)
+    if inspection.adapter is not None:
+        base = inspection.adapter.base or "not named"
+        return (
+            f"the base model ({base}) was not read; the adapter alone needs {byte_size(on_device)}"
+        )
     if more is None and memory.cache_unknown not in _PASSES | _UNKNOWN:
         return memory.cache_unknown
     if more is None:
-        return f"{byte_size(held)} of weights fit, cache and activations are unknown"
-    kept = "activations" if memory.cache_unknown in _PASSES else "cache and activations"
-    return f"{byte_size(held)} of weights fit, {kept} of up to {byte_size(more)} may not"
+        return f"{byte_size(on_device)} of weights fit, cache and activations are unknown"
+    unknown_parts = "activations" if memory.cache_unknown in _PASSES else "cache and activations"
+    return (
+        f"{byte_size(on_device)} of weights fit, {unknown_parts} of up to {byte_size(more)} may not"
+    )
 
 
-def _training(memory: Memory, found: Inspection, wish: MemoryRequest) -> Verdict:
+def _training(memory: Memory, inspection: Inspection, request: MemoryRequest) -> Verdict:
     """A step of training, between ``training_limits``."""
-    assert wish.device is not None
-    capacity, training = wish.device.nbytes, memory.training
+    assert request.device is not None
+    capacity, training = request.device.nbytes, memory.training
     if training is None:
-        least = _frozen_at_least(memory, wish)
+        least = _frozen_at_least(memory, request)
         return decide(capacity, [Case("", least, None)], memory.training_unknown)
-    least, most = training_limits(training, found.facts.layers)
+    least, most = training_limits(training, inspection.facts.layers)
     return decide(capacity, [Case("", least, most)], _open(least, most))
 
 
@@ -173,12 +174,12 @@ def _open(least: int, most: int | None) -> str:
     return f"{byte_size(least)} fit, {byte_size(most)} do not, and it is in between"
 
 
-def _frozen_at_least(memory: Memory, wish: MemoryRequest) -> int:
+def _frozen_at_least(memory: Memory, request: MemoryRequest) -> int:
     """Weights that any training holds: at four bits under QLoRA, shared between devices under
     ZeRO's third stage."""
-    assert wish.train is not None
+    assert request.train is not None
     weights = memory.weights
-    held = weights.nbytes or 0
-    if wish.train.method == "qlora" or weights.nbytes is None:
-        held = min(held or weights.widths.get("int4", 0), weights.widths.get("int4", 0))
-    return held // (wish.train.gpus if wish.train.zero == 3 else 1)
+    frozen = weights.nbytes or 0
+    if request.train.method == "qlora" or weights.nbytes is None:
+        frozen = min(frozen or weights.widths.get("int4", 0), weights.widths.get("int4", 0))
+    return frozen // (request.train.gpus if request.train.zero == 3 else 1)

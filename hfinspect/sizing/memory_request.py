@@ -16,7 +16,7 @@ from .parallel import Parallel, parallel_wished
 from .reading import parse_bandwidth
 
 if TYPE_CHECKING:
-    from .training import TrainWish
+    from .training import TrainRequest
 
 #: Where the search for the longest context ends.
 MAX_CONTEXT: Final = 2**31
@@ -36,7 +36,7 @@ class MemoryRequest:
     parallel: Parallel = field(default_factory=Parallel)
     bandwidth: int | None = None
     width: str | None = None
-    train: TrainWish | None = None
+    train: TrainRequest | None = None
     adapter: AdapterBytes | None = None
 
 

@@ -60,7 +60,7 @@ _NF4_BLOCK, _SCALE_BLOCK = 64, 256
 
 
 @dataclass(frozen=True)
-class TrainWish:
+class TrainRequest:
     """The choices of ``--train``, checked."""
 
     method: str
@@ -78,7 +78,7 @@ class TrainWish:
     encoder_tokens: int | None = None
 
 
-def training_request(method: str, options: MemoryOptions) -> TrainWish:
+def training_request(method: str, options: MemoryOptions) -> TrainRequest:
     """What a user wrote, checked. Raises UsageError."""
     for name, value, known in (
         ("train", method, METHODS),
@@ -95,13 +95,10 @@ def training_request(method: str, options: MemoryOptions) -> TrainWish:
     ):
         if isinstance(number, bool) or not 1 <= number <= most:
             raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
-    for word, given in (
-        ("targets", options.targets),
-        ("modules to save", options.modules_to_save),
-    ):
+    for word, given in (("targets", options.targets), ("modules to save", options.modules_to_save)):
         if given is not None and method == "full":
             raise UsageError(word, "are those of adapters", hint="train lora or qlora")
-    return TrainWish(
+    return TrainRequest(
         method,
         find_optimizer(options.optimizer),
         options.precision,
@@ -119,10 +116,10 @@ def training_request(method: str, options: MemoryOptions) -> TrainWish:
 
 
 def size_training(
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction | None,
     weights: WeightBytes,
-    wish: TrainWish,
+    request: TrainRequest,
 ) -> Training | str:
     """The sum on one device, or the reason why it is not known.
 
@@ -130,40 +127,40 @@ def size_training(
     """
     if prediction is None:
         return "its architecture is not in the catalog"
-    if found.quantization is not None:
+    if inspection.quantization is not None:
         return "its weights are packed: name the model that they were made from"
-    sized = _states(prediction, weights, wish)
+    sized = _states(prediction, weights, request)
     if isinstance(sized, str):
         return sized
-    activations, unknown = _activations(found, prediction, wish, sized.chosen)
+    activations, unknown = _activations(inspection, prediction, request, sized.chosen)
     return Training(
-        method=wish.method,
-        optimizer=wish.optimizer.name,
-        precision=_precision(wish),
-        tokens=wish.tokens,
-        batch=wish.batch,
-        gpus=wish.gpus,
-        zero=wish.zero,
-        checkpointing=wish.checkpointing,
+        method=request.method,
+        optimizer=request.optimizer.name,
+        precision=_precision(request),
+        tokens=request.tokens,
+        batch=request.batch,
+        gpus=request.gpus,
+        zero=request.zero,
+        checkpointing=request.checkpointing,
         trainable=sized.trainable,
         frozen=sized.frozen,
         states=sized.lines,
         activations=activations,
         activations_unknown=unknown,
-        logits=_logits(prediction, wish),
-        step=_step_line(sized, wish),
-        rank=None if wish.method == "full" else wish.rank,
+        logits=_logits(prediction, request),
+        step=_step_line(sized, request),
+        rank=None if request.method == "full" else request.rank,
         targets=() if sized.chosen is None else sized.chosen.names,
         adapters=sized.adapters,
         saved=sized.saved,
-        estimates=_estimates(prediction, wish, found.config or {}),
-        notes=(*_notes(wish), *_unnamed(prediction, wish)),
+        estimates=_estimates(prediction, request, inspection.config or {}),
+        notes=(*_notes(request), *_unnamed(prediction, request)),
     )
 
 
-def _precision(wish: TrainWish) -> str:
+def _precision(request: TrainRequest) -> str:
     """Of what is trained: adapters are float32, under autocast too."""
-    return wish.precision if wish.method == "full" or wish.precision == "amp" else "fp32"
+    return request.precision if request.method == "full" or request.precision == "amp" else "fp32"
 
 
 # ---- states
@@ -183,57 +180,60 @@ class _States:
     saved: Mapping[str, int] = field(default_factory=dict)
 
 
-def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _States | str:
-    if wish.method == "full":
+def _states(prediction: Prediction, weights: WeightBytes, request: TrainRequest) -> _States | str:
+    if request.method == "full":
         trained = _all_tensors(prediction)
-        reason = _muon_refuses(prediction, wish)
+        reason = _muon_refuses(prediction, request)
         if reason:
             return reason
-        widths = PRECISIONS[wish.precision]
+        widths = PRECISIONS[request.precision]
         count = _elements(trained)
-        return _States(count, _lines(trained, widths, wish), count * widths[-1])
-    chosen = find_adapters(prediction, wish.targets)
-    groups = chosen.groups(wish.rank)
-    kept = _frozen(prediction, weights, wish)
-    if isinstance(kept, str):
-        return kept
+        return _States(count, _lines(trained, widths, request), count * widths[-1])
+    chosen = find_adapters(prediction, request.targets)
+    groups = chosen.groups(request.rank)
+    frozen = _frozen(prediction, weights, request)
+    if isinstance(frozen, str):
+        return frozen
     trained = tuple(
         Trained(shape, True, group.count)
         for group in groups
-        for shape in ((wish.rank, group.columns), (group.rows, wish.rank))
+        for shape in ((request.rank, group.columns), (group.rows, request.rank))
     )
-    nbytes, formula = kept
-    frozen_line = _line("frozen weights", nbytes, formula, wish, divided=divides(wish.zero)[0])
-    lines = [frozen_line, *_lines(trained, _ADAPTER, wish)]
+    nbytes, formula = frozen
+    frozen_line = _line(
+        "frozen weights", nbytes, formula, request, divided=divides(request.zero)[0]
+    )
+    lines = [frozen_line, *_lines(trained, _ADAPTER, request)]
     count, temporary = _elements(trained), _elements(trained) * _ADAPTER[-1]
-    saved = saved_whole(prediction, wish.saved) if wish.saved else {}
+    saved = saved_whole(prediction, request.saved) if request.saved else {}
     if saved:
-        widths = PRECISIONS["fp32" if _frozen_width(prediction, wish) == 4 else "bf16"]
-        whole = tuple(Trained((size,), True) for size in saved.values())
+        widths = PRECISIONS["fp32" if _frozen_width(prediction, request) == 4 else "bf16"]
+        copies = tuple(Trained((size,), True) for size in saved.values())
         lines += [
-            replace(line, name=f"saved whole, {line.name}") for line in _lines(whole, widths, wish)
+            replace(line, name=f"saved whole, {line.name}")
+            for line in _lines(copies, widths, request)
         ]
-        count += _elements(whole)
-        temporary += _elements(whole) * widths[-1]
+        count += _elements(copies)
+        temporary += _elements(copies) * widths[-1]
     return _States(count, tuple(lines), temporary, prediction.parameters, chosen, groups, saved)
 
 
-def _step_line(sized: _States, wish: TrainWish) -> TrainingLine | None:
+def _step_line(sized: _States, request: TrainRequest) -> TrainingLine | None:
     """What torch's AdamW takes while it steps, where the activations have gone: the root of the
     second moment of all parameters together (``_multi_tensor_adam``). Other optimizers take no
     more than a tensor's size."""
-    if not wish.optimizer.name.startswith("adam") or wish.optimizer.name == "adamw8bit":
+    if not request.optimizer.name.startswith("adam") or request.optimizer.name == "adamw8bit":
         return None
-    _, _, on_state = divides(wish.zero)
+    _, _, on_state = divides(request.zero)
     size = sized.temporary
-    return _line("optimizer's step", size, f"{size:,} of roots", wish, divided=on_state)
+    return _line("optimizer's step", size, f"{size:,} of roots", request, divided=on_state)
 
 
-def _frozen_width(prediction: Prediction, wish: TrainWish) -> int:
+def _frozen_width(prediction: Prediction, request: TrainRequest) -> int:
     """Bytes of a frozen weight that is not packed."""
     named = {"bf16": 2, "fp32": 4, "amp": 4}
-    stored = 4 if prediction.dtype == "F32" and wish.method == "lora" else 2
-    return named.get(wish.precision, stored)
+    stored = 4 if prediction.dtype == "F32" and request.method == "lora" else 2
+    return named.get(request.precision, stored)
 
 
 def _elements(trained: Sequence[Trained]) -> int:
@@ -249,53 +249,67 @@ def _all_tensors(prediction: Prediction) -> tuple[Trained, ...]:
     return tuple(Trained(shape, hidden, count) for (shape, hidden), count in counts.items())
 
 
-def _muon_refuses(prediction: Prediction, wish: TrainWish) -> str:
+def _muon_refuses(prediction: Prediction, request: TrainRequest) -> str:
     """torch's Muon takes matrices only: experts are one tensor of three dimensions."""
     routed = any(item.kind == "expert" for item in matrices(prediction.root))
-    if wish.optimizer.name != "muon" or not routed:
+    if request.optimizer.name != "muon" or not routed:
         return ""
     return "torch's Muon takes matrices only, and transformers keeps all experts in one tensor"
 
 
 def _lines(
-    trained: Sequence[Trained], widths: tuple[int, int, int, int], wish: TrainWish
+    trained: Sequence[Trained], widths: tuple[int, int, int, int], request: TrainRequest
 ) -> tuple[TrainingLine, ...]:
     count = _elements(trained)
     weight, gradient, master, state = widths
-    on_weights, on_gradients, on_state = divides(wish.zero)
-    optimizer = wish.optimizer
-    kept = state_bytes(optimizer, trained, state)
-    shown = f"{optimizer.moments} × {count:,} × {state}" if optimizer.moments else f"{kept:,}"
+    on_weights, on_gradients, on_state = divides(request.zero)
+    optimizer = request.optimizer
+    state_nbytes = state_bytes(optimizer, trained, state)
+    shown = (
+        f"{optimizer.moments} × {count:,} × {state}" if optimizer.moments else f"{state_nbytes:,}"
+    )
     lines = [
-        _line("weights", count * weight, f"{count:,} × {weight}", wish, divided=on_weights),
-        _line("gradients", count * gradient, f"{count:,} × {gradient}", wish, divided=on_gradients),
-        _line("master weights", count * master, f"{count:,} × {master}", wish, divided=on_state),
-        _line("optimizer state", kept, f"{shown} ({optimizer.words})", wish, divided=on_state),
+        _line("weights", count * weight, f"{count:,} × {weight}", request, divided=on_weights),
+        _line(
+            "gradients", count * gradient, f"{count:,} × {gradient}", request, divided=on_gradients
+        ),
+        _line("master weights", count * master, f"{count:,} × {master}", request, divided=on_state),
+        _line(
+            "optimizer state",
+            state_nbytes,
+            f"{shown} ({optimizer.words})",
+            request,
+            divided=on_state,
+        ),
     ]
     return tuple(line for line in lines if line.nbytes or line.name == "optimizer state")
 
 
-def _line(name: str, nbytes: int, formula: str, wish: TrainWish, *, divided: bool) -> TrainingLine:
-    parts = divided and wish.gpus > 1
-    shown = f"({formula}) / {wish.gpus}" if parts else formula
-    return TrainingLine(name, share(nbytes, wish.gpus, divided=divided), shown)
+def _line(
+    name: str, nbytes: int, formula: str, request: TrainRequest, *, divided: bool
+) -> TrainingLine:
+    parts = divided and request.gpus > 1
+    shown = f"({formula}) / {request.gpus}" if parts else formula
+    return TrainingLine(name, share(nbytes, request.gpus, divided=divided), shown)
 
 
-def _frozen(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> tuple[int, str] | str:
-    if wish.method == "lora":
-        if wish.precision != "mixed":
-            width = _frozen_width(prediction, wish)
+def _frozen(
+    prediction: Prediction, weights: WeightBytes, request: TrainRequest
+) -> tuple[int, str] | str:
+    if request.method == "lora":
+        if request.precision != "mixed":
+            width = _frozen_width(prediction, request)
             return width * prediction.parameters, f"{prediction.parameters:,} × {width}"
         if weights.nbytes is None:
             return f"the bytes of its frozen weights are not known: {weights.unknown}"
         return weights.nbytes, f"{weights.nbytes:,} as stored"
-    found = list(matrices(prediction.root))
-    if any(item.kind == "expert" for item in found):
+    all_matrices = list(matrices(prediction.root))
+    if any(item.kind == "expert" for item in all_matrices):
         return "bitsandbytes packs linear layers only, and its experts are one tensor for all"
-    packed = [item for item in found if _packs(item)]
+    packed = [item for item in all_matrices if _packs(item)]
     elements = sum(item.elements for item in packed)
     rest = prediction.parameters - elements
-    width = _frozen_width(prediction, wish)
+    width = _frozen_width(prediction, request)
     nbytes = sum(nf4_bytes(item.elements) for item in packed) + width * rest
     return nbytes, f"NF4 of {elements:,} + {width} × {rest:,}"
 
@@ -316,9 +330,9 @@ def nf4_bytes(elements: int) -> int:
 
 
 def _activations(
-    found: Inspection, prediction: Prediction, wish: TrainWish, chosen: Adapters | None
+    inspection: Inspection, prediction: Prediction, request: TrainRequest, chosen: Adapters | None
 ) -> tuple[TrainingLine | None, str]:
-    if wish.saved:
+    if request.saved:
         return None, "no recorded rule covers the activations with modules saved whole"
     targets = frozenset[str]()
     if chosen is not None:
@@ -326,32 +340,32 @@ def _activations(
         if isinstance(named, str):
             return None, named
         targets = named
-    attention = wish.attention or usual_attention(prediction)
+    attention = request.attention or usual_attention(prediction)
     step = Step(
-        wish.tokens,
-        wish.batch,
+        request.tokens,
+        request.batch,
         attention,
-        _computed_in(prediction, wish),
-        wish.rank,
+        _computed_in(prediction, request),
+        request.rank,
         targets,
-        wish.encoder_tokens,
+        request.encoder_tokens,
     )
-    kept = framework_kept(prediction, found.config or {}, step)
-    if isinstance(kept, str):
-        return None, kept
+    framework_bytes = framework_kept(prediction, inspection.config or {}, step)
+    if isinstance(framework_bytes, str):
+        return None, framework_bytes
     name = f"activations (transformers {TRANSFORMERS_RUN_SERIES}, {attention} attention)"
-    again = wish.checkpointing
-    formula = f"{kept.formula(checkpointing=again)}, t = s·b = {step.places:,}"
-    return TrainingLine(name, kept.nbytes(checkpointing=again), formula), ""
+    again = request.checkpointing
+    formula = f"{framework_bytes.formula(checkpointing=again)}, t = s·b = {step.places:,}"
+    return TrainingLine(name, framework_bytes.nbytes(checkpointing=again), formula), ""
 
 
-def _computed_in(prediction: Prediction, wish: TrainWish) -> str:
+def _computed_in(prediction: Prediction, request: TrainRequest) -> str:
     """``amp``, ``f32`` or ``bf16``, as the recorded rules call them."""
-    if wish.precision == "amp":
+    if request.precision == "amp":
         return "amp"
-    if wish.method == "full":
-        return "f32" if wish.precision == "fp32" else "bf16"
-    return "f32" if _frozen_width(prediction, wish) == 4 else "bf16"
+    if request.method == "full":
+        return "f32" if request.precision == "fp32" else "bf16"
+    return "f32" if _frozen_width(prediction, request) == 4 else "bf16"
 
 
 def _recorded_targets(prediction: Prediction, chosen: Adapters) -> frozenset[str] | str:
@@ -372,7 +386,7 @@ def _recorded_targets(prediction: Prediction, chosen: Adapters) -> frozenset[str
     return frozenset(names)
 
 
-def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
+def _logits(prediction: Prediction, request: TrainRequest) -> TrainingLine | None:
     """Four copies at most: in the weights' dtype, in float32, their log-softmax, its gradient."""
     if not prediction.architecture.endswith(_WRITES):
         return None
@@ -381,39 +395,45 @@ def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     if len(heads) != 1:
         return None
     rows = heads[0].rows
-    full = wish.method == "full"
-    wide = wish.precision == "fp32" if full else _computed_in(prediction, wish) == "f32"
+    full = request.method == "full"
+    wide = request.precision == "fp32" if full else _computed_in(prediction, request) == "f32"
     first = 4 if wide else 2
     return TrainingLine(
         "logits, at most",
-        wish.tokens * wish.batch * rows * (first + 12),
-        f"{wish.tokens:,} × {wish.batch} × {rows:,} × ({first} + 4 + 4 + 4)",
+        request.tokens * request.batch * rows * (first + 12),
+        f"{request.tokens:,} × {request.batch} × {rows:,} × ({first} + 4 + 4 + 4)",
     )
 
 
 def _estimates(
-    prediction: Prediction, wish: TrainWish, config: Mapping[str, Any]
+    prediction: Prediction, request: TrainRequest, config: Mapping[str, Any]
 ) -> dict[str, int]:
     """Named formulas of others, for comparison."""
-    found: dict[str, int] = {}
+    by_method: dict[str, int] = {}
     heads = attention_heads(prediction, config)
     _, width = prediction.read.get("hidden_size", ("", 0))
     _, layers = prediction.read.get("num_hidden_layers", ("", 0))
     sizes = (heads, width, layers)
     if all(isinstance(size, int) and size > 0 for size in sizes):
         h, a, depth = int(width), int(heads or 0), int(layers)  # type: ignore[arg-type]
-        every = korthikanti(wish.tokens, wish.batch, h, a)
-        some = korthikanti(wish.tokens, wish.batch, h, a, selective=True)
-        found["activations of a GPT of this size (Korthikanti et al. eq. 1)"] = depth * every
-        found["with selective recomputation (Korthikanti et al. eq. 6)"] = depth * some
-        found["with full recomputation (Korthikanti et al. section 5)"] = (
-            2 * wish.tokens * wish.batch * h * depth
+        every = korthikanti(request.tokens, request.batch, h, a)
+        some = korthikanti(request.tokens, request.batch, h, a, selective=True)
+        by_method["activations of a GPT of this size (Korthikanti et al. eq. 1)"] = depth * every
+        by_method["with selective recomputation (Korthikanti et al. eq. 6)"] = depth * some
+        by_method["with full recomputation (Korthikanti et al. section 5)"] = (
+            2 * request.tokens * request.batch * h * depth
         )
-    if wish.method == "full" and wish.precision == "mixed" and wish.optimizer.name == "adamw":
+    if (
+        request.method == "full"
+        and request.precision == "mixed"
+        and request.optimizer.name == "adamw"
+    ):
         largest = _largest_layer(prediction)
-        estimates = deepspeed_estimate(prediction.parameters, largest, wish.gpus, wish.zero)
-        found |= {f"states, DeepSpeed's estimator, {key}": size for key, size in estimates.items()}
-    return found
+        estimates = deepspeed_estimate(prediction.parameters, largest, request.gpus, request.zero)
+        by_method |= {
+            f"states, DeepSpeed's estimator, {key}": size for key, size in estimates.items()
+        }
+    return by_method
 
 
 def _largest_layer(prediction: Prediction) -> int:
@@ -429,21 +449,21 @@ def _largest_layer(prediction: Prediction) -> int:
     return max(sums.values(), default=0)
 
 
-def _unnamed(prediction: Prediction, wish: TrainWish) -> tuple[str, ...]:
+def _unnamed(prediction: Prediction, request: TrainRequest) -> tuple[str, ...]:
     """Where the targets of peft's own table are taken, and peft does not find them."""
-    if wish.method == "full" or wish.targets or prediction.model_type not in OLD_NAMES:
+    if request.method == "full" or request.targets or prediction.model_type not in OLD_NAMES:
         return ()
     return ("with transformers 5, peft 0.21.2 wants the targets of this type to be named",)
 
 
-def _notes(wish: TrainWish) -> tuple[str, ...]:
+def _notes(request: TrainRequest) -> tuple[str, ...]:
     notes = ["gradients of activations and the device's runtime are not included"]
-    if wish.method == "qlora":
+    if request.method == "qlora":
         notes.append(
             "weights outside the packed layers stay in 16 bits; peft's "
             "prepare_model_for_kbit_training makes them float32, and more or fewer activations wait"
         )
-    if wish.method == "full" and wish.precision == "mixed":
+    if request.method == "full" and request.precision == "mixed":
         notes.append(
             "mixed: 16-bit weights and gradients with float32 masters; autocast keeps float32 "
             "weights and gradients instead"
