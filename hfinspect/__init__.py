@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .core.hub_info import HubInfo
     from .core.inventory import Inventory, InventoryFile
     from .core.ledger_lines import Letter, Row, Section, Share
+    from .core.media_tokens import MediaTokens
     from .core.model_facts import ModelFacts
     from .core.offload_plan import LayerBytes, Offload, OffloadPlan
     from .core.overrides import Override
@@ -137,6 +138,7 @@ _HOMES = {
     "core.hub_info": "HubInfo",
     "core.inventory": "Inventory InventoryFile",
     "core.ledger_lines": "Letter Row Section Share",
+    "core.media_tokens": "MediaTokens",
     "core.model_facts": "ModelFacts",
     "core.offload_plan": "LayerBytes Offload OffloadPlan",
     "core.overrides": "Override",
@@ -219,6 +221,7 @@ __all__ = [
     "Letter",
     "Listing",
     "Measurement",
+    "MediaTokens",
     "Member",
     "Memory",
     "ModelFacts",

@@ -292,8 +292,11 @@ def memory(call: MemoryCall) -> Memory:
     of devices that share the experts; bytes are then those of the fullest. With engine
     ``llama.cpp``, ``Memory.offload`` has the weights by layer and what goes to the GPU.
     ``bandwidth`` of a device's memory (``"3.35TB/s"``) limits tokens a second. ``width`` sizes the
-    weights at another dtype than they are stored in: a recipe (``"Q4_K_M"``, ``"awq"``). The other
-    arguments are those of ``inspect``.
+    weights at another dtype than they are stored in: a recipe (``"Q4_K_M"``, ``"awq"``). ``image``
+    (``"1024x768"``), ``images`` of that size, ``video`` (``"640x480x64"``: width, height, frames)
+    and ``audio`` (``"30s"``) add their tokens to ``context``; ``Memory.media`` has the tokens and
+    bytes of each, by the rules of the model's processor. The other arguments are those of
+    ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -313,12 +316,15 @@ def memory(call: MemoryCall) -> Memory:
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
+    from .inspecting.media_read import with_media, with_mmproj
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
 
     request = memory_request(call)
     unsized = request.device is not None
     whole, access = inspect_with(call, call.target, unsized=unsized)
+    request = with_media(whole, request, call.target, access, call.revision)
+    request = with_mmproj(whole, request, call.target, access, call.revision)
     whole, request = with_base(whole, request, access)
     return planned(whole.inspection, whole.prediction, request)
 

@@ -18,6 +18,7 @@ HEIGHTS = {
     "sources": 2,
     "formats": 2,
     "trees": 2,
+    "media": 2,
     "layers": 3,
     "architectures": 4,
     "checkpoints": 5,

@@ -12,6 +12,7 @@ from .display import Shown
 from .fitting import Verdict
 from .flop_count import Flops
 from .json_form import JsonForm
+from .media_tokens import MediaTokens
 from .offload_plan import Offload
 from .recipe_fits import RecipeFits
 from .records import dataclass
@@ -158,6 +159,7 @@ class Memory(Shown):
         holds_more: whether the device holds a longer context than ``max_context``
         precision: the dtype or packing of the weights in a few words
         recipes: the weights under other recipes, and the cards that hold them
+        media: what each image, video or sound takes that was named
     """
 
     target: str
@@ -191,6 +193,7 @@ class Memory(Shown):
     holds_more: bool = False
     precision: str = ""
     recipes: tuple[RecipeFits, ...] = ()
+    media: tuple[MediaTokens, ...] = ()
 
     @property
     def main(self) -> AtContext | None:
@@ -267,5 +270,6 @@ class Memory(Shown):
             "offload": None if self.offload is None else self.offload.to_dict(),
             "offload_unknown": self.offload_unknown,
             "reading": None if self.reading is None else self.reading.to_dict(),
+            "media": [one.to_dict() for one in self.media],
             "notes": list(self.notes),
         }

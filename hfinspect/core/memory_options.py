@@ -123,6 +123,23 @@ class InferenceOptions(CacheOptions):
         example="int4",
         other_names="dtype dtypes quant quantize quantization bits recipe",
     )
+    image: str | None = option(
+        None,
+        "Add the tokens of an image of this size in pixels to --context.",
+        metavar="WxH",
+        example="1024x1024",
+        other_names="image_size resolution",
+    )
+    images: int = option(1, "Number of such images.", least=1, other_names="limit_mm_per_prompt")
+    video: str | None = option(
+        None,
+        "Add the tokens of a video: width x height x frames that the model is given.",
+        metavar="WxHxFRAMES",
+        example="640x480x64",
+    )
+    audio: str | None = option(
+        None, "Add the tokens of a sound of this length.", metavar="SECONDS", example="30s"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

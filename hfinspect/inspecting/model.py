@@ -13,6 +13,7 @@ from ..layers.sentence_modules import FAMILY
 from .adapter import Reach, adapter_of
 from .build import Inspected, ReadContext
 from .config_alone import OPEN_CLIP_FILE
+from .mmproj import about_mmproj, is_mmproj
 from .pipelines import has_parts, inspect_parts
 from .single import inspect_weights
 
@@ -28,6 +29,11 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
     if checkpoint is None:
         return None
     findings = _findings(read)
+    if read.layout is Layout.ADAPTER and is_mmproj(checkpoint):
+        findings.append(about_mmproj(checkpoint))
+        known = ReadContext(findings, "model", contents_of(checkpoint), files=read.files)
+        # A config next to it is that of the whole model.
+        return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
     if read.layout is Layout.ADAPTER:
         settings = read.companions.get("adapter_config.json")
         adapter, last = adapter_of(settings, origin, reach)

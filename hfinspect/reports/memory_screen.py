@@ -18,6 +18,7 @@ from ..sizing.devices import NOMINAL
 from .cache_lines import per_token
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .footprint_lines import bar, details, plain_sums
+from .media_lines import media_lines
 from .offload_lines import lay_out_plans
 from .training_lines import lay_out_training
 
@@ -184,6 +185,7 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
         if any(card.holds_more for row in found.recipes for card in row.on):
             yield Paragraph(_more(found))
     yield Paragraph(_costs(found))
+    yield from media_lines(found.media, full=full)
     if found.offload is not None and not full:
         yield from lay_out_plans(found.offload, found.device is not None)
     yield from (Paragraph(note, "note") for note in found.notes)

@@ -114,7 +114,7 @@ def curves(
     wish = replace(wish, device=None)
     contexts = tuple(sorted({*_contexts(found.facts.context), memory.main.context}))
     batches = tuple(sorted({*BATCHES, wish.batch}))
-    layers = layers_held(found, prediction.root, LOGICAL)
+    layers = layers_held(found, prediction.root, LOGICAL, images=wish.crosses)
     # The tree is walked once, for all engines.
     limit = sizer(found, prediction, layers, memory.weights, wish).limit
 
@@ -123,7 +123,7 @@ def curves(
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         and (wish.parallel.alone or not engine.places_layers)
-        for held in [layers_held(found, prediction.root, engine)]
+        for held in [layers_held(found, prediction.root, engine, images=wish.crosses)]
         for points in [_Points(contexts, batches, replace(limit, layers=held))]
         for curve in _of_engine(found, prediction, memory, held, _under(wish, engine), points)
     ]

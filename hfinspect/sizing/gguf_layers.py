@@ -34,7 +34,7 @@ from .engine_classes import converted_to
 from .engines.interface import Engine
 from .engines.registry import LOGICAL, OF_GGUF
 from .flops import attentions
-from .kv_cache import cache_size, decoder_blocks, kept_layers
+from .kv_cache import cache_size, decoder_blocks, kept_layers, layers_with_images
 from .own_cache import USUAL_CONTEXTS
 
 #: Models that fill in blanks: no encoder, and yet nothing is kept.
@@ -45,13 +45,16 @@ _MOST_DEEPSTACK = 512
 _MODEL = "model"
 
 
-def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[CachedLayer, ...]:
-    """What each layer keeps under ``engine``; ``root`` is the tree of the config."""
+def layers_held(
+    found: Inspection, root: Module, engine: Engine, *, images: bool = False
+) -> tuple[CachedLayer, ...]:
+    """What each layer keeps under ``engine``; ``root`` is the tree of the config. ``images``: with
+    what cross-attention keeps of them."""
     if found.format == "gguf":
         read = gguf_layers(found.metadata, found.tensors)
         if not isinstance(read, str):
             return read
-    layers = kept_layers(root)
+    layers = layers_with_images(root) if images else kept_layers(root)
     return converted(found, root, layers) if engine.converts else layers
 
 

@@ -30,6 +30,16 @@ def kept_layers(root: Module) -> tuple[CachedLayer, ...]:
     return tuple(found)
 
 
+@once_each
+def layers_with_images(root: Module) -> tuple[CachedLayer, ...]:
+    """The same layers of a decoder whose cross-attention keeps what an image gives (Llama 3.2
+    Vision), which it does only where a prompt has one."""
+    _, stacks = _decoder_stacks(root)
+    return tuple(
+        kept for layers in stacks for kept in [*_of_stack(layers, cross=True)] * layers.passes
+    )
+
+
 def decoder_blocks(root: Module) -> tuple[Module, ...]:
     """The blocks of those layers, each once even where a token goes through them several times."""
     _, stacks = _decoder_stacks(root)

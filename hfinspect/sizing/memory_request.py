@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from ..core.media_tokens import MediaItem, MediaTokens
 from ..core.memory_options import CacheOptions, InferenceOptions, MemoryOptions
 from ..core.option_field import options_of
 from ..core.records import dataclass
 from ..errors import UsageError
+from ..media.reading_items import media_items
 from .devices import Device, parse_device, parse_tokens
 from .engines.interface import Engine
 from .engines.registry import find_engine
@@ -25,7 +27,8 @@ MAX_BATCH: Final = 2**20
 
 @dataclass(frozen=True)
 class MemoryRequest:
-    """What is to be sized: the choices of ``hfinspect memory``."""
+    """What is to be sized: the choices of ``hfinspect memory``. ``items`` are images and the like
+    with their number, ``media`` what they take, once the model's processor is known."""
 
     engine: Engine
     context: int | None = None
@@ -38,15 +41,24 @@ class MemoryRequest:
     width: str | None = None
     train: TrainRequest | None = None
     adapter: AdapterBytes | None = None
+    items: tuple[tuple[MediaItem, int], ...] = ()
+    media: tuple[MediaTokens, ...] = ()
+
+    @property
+    def crosses(self) -> bool:
+        """Whether cross-attention keeps some of the ``media``."""
+        return any(one.cross_tokens for one in self.media)
 
 
 @dataclass(frozen=True)
 class AdapterBytes:
-    """An adapter that is loaded next to its base model, whole on each device."""
+    """An adapter that is loaded next to its base model, or the mmproj file next to a GGUF, whole on
+    each device. ``what`` it is stands in a note."""
 
     name: str
     nbytes: int
     parameters: int
+    what: str = "the adapter"
 
 
 def cache_request(options: CacheOptions) -> MemoryRequest:
@@ -95,6 +107,7 @@ def inference_request(options: InferenceOptions) -> MemoryRequest:
         parallel=parallel,
         bandwidth=_bandwidth(options.bandwidth, device),
         width=None if options.width is None else _checked_width(options.width),
+        items=media_items(options.image, options.images, options.video, options.audio),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..core.cache_size import ENCODES, SEVERAL, CacheSize
 from ..core.expectation import ASSUMED, NO_SIZES
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
+from ..core.media_tokens import MediaTokens
 from ..core.offload_plan import Offload
 from ..core.precision import precision
 from ..core.records import dataclass
@@ -92,8 +93,9 @@ def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) 
         training=training,
         training_unknown=training_unknown,
         precision=wish.width or precision(found),
+        media=wish.media,
     )
-    layers, reason = _layers(found, prediction, wish.engine)
+    layers, reason = _layers(found, prediction, wish)
     if prediction is None and not reason:
         prediction = tree_of_file(found)
     if reason or prediction is None:
@@ -150,9 +152,10 @@ def shared_by(
 
 
 def _layers(
-    found: Inspection, prediction: Prediction | None, engine: Engine
+    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
 ) -> tuple[tuple[CachedLayer, ...], str]:
     """What each layer keeps, or why that is not known."""
+    engine = wish.engine
     if found.members or _no_sizes(found):
         return (), _no_sizes(found) or SEVERAL
     if found.format == "gguf":
@@ -167,7 +170,7 @@ def _layers(
     reason = no_cache(prediction, found.config)
     if reason or prediction is None:
         return (), reason
-    layers = layers_held(found, prediction.root, engine)
+    layers = layers_held(found, prediction.root, engine, images=wish.crosses)
     return layers, refused(prediction, layers, engine)
 
 
@@ -230,6 +233,7 @@ def _with_cache(
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
     limited = known and wish.device is not None
     return memory(
+        media=tuple(sized.with_cache(one) for one in wish.media),
         notes=tuple(notes),
         offload=offload,
         offload_unknown=offload_unknown,
@@ -291,7 +295,9 @@ def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest
             f"{byte_size(wish.device.whole or 0)}"
         )
     if wish.adapter is not None:
-        notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
+        notes.append(
+            f"with {wish.adapter.what} {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}"
+        )
     if wish.width is not None:
         notes.append(f"weights are sized at {wish.width}, not as stored")
     hint = "" if wish.device is None else sold_hint(wish.device)
@@ -515,6 +521,15 @@ class Sizer:
         if engine != self.wish.engine:
             at = replace(self, wish=wish).at(main.context, self.wish.batch)
         return at.total is not None and at.total <= engine.usable(card.nbytes)
+
+    def with_cache(self, one: MediaTokens) -> MediaTokens:
+        """With the bytes that the cache of all devices holds of one item alone."""
+        if one.tokens is None:
+            return one
+        seen = one.cross_tokens or self.held.encoder_tokens
+        held = replace(self.held, tokens=one.tokens, batch=1, encoder_tokens=seen)
+        size = sum(cache_size(s.layers, self.wish.engine, held).nbytes for s in self.stages)
+        return replace(one, cache_bytes=size)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
         """Bytes that each layer keeps; equal ones are computed once."""

@@ -84,7 +84,7 @@ def _of_cache(
         prediction = tree_of_file(found)
     if prediction is None or not memory.at:
         return None
-    layers = layers_held(found, prediction.root, wish.engine)
+    layers = layers_held(found, prediction.root, wish.engine, images=wish.crosses)
     weights = with_adapter(weights_of(found), wish)
     sized = sizer(found, prediction, layers, weights, replace(wish, device=None))
     own = found.facts.context

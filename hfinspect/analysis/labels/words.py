@@ -132,7 +132,7 @@ _NOUNS: Final = _table(
         pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling
         subsampler""",
-        _P: "projector projectors projection projections resampler merger aligner connector",
+        _P: "mm projector projectors projection projections resampler merger aligner connector",
         _H: """head heads classifier classifiers classification predictions logits pooler
         score transform pred unembed ctc clf postnet linker""",
     }

@@ -1,0 +1,97 @@
+"""Images, videos and sounds in a prompt: what was asked, and how many tokens each takes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .json_form import JsonForm
+from .records import dataclass
+
+#: Longer sides, more frames and longer sounds are typing errors; they bound every loop below.
+MAX_SIDE: Final = 65_536
+MAX_FRAMES: Final = 65_536
+MAX_SECONDS: Final = 86_400
+MAX_ITEMS: Final = 4_096
+
+
+@dataclass(frozen=True)
+class ImageItem:
+    """An image of ``width`` by ``height`` pixels; ``several``: one of several in a prompt, which
+    LLaVA-OneVision does not cut."""
+
+    width: int
+    height: int
+    several: bool = False
+
+    kind = "image"
+
+    @property
+    def label(self) -> str:
+        return f"{self.width:,} x {self.height:,}"
+
+
+@dataclass(frozen=True)
+class VideoItem:
+    """A video of ``width`` by ``height`` pixels, of which ``frames`` frames reach the model."""
+
+    width: int
+    height: int
+    frames: int
+
+    kind = "video"
+
+    @property
+    def label(self) -> str:
+        return f"{self.width:,} x {self.height:,}, {self.frames:,} frames"
+
+
+@dataclass(frozen=True)
+class AudioItem:
+    """A sound of so many seconds, in thousandths, as a float is not exact."""
+
+    milliseconds: int
+
+    kind = "audio"
+
+    @property
+    def label(self) -> str:
+        return f"{self.milliseconds / 1000:g} s"
+
+
+MediaItem = ImageItem | VideoItem | AudioItem
+
+
+@dataclass(frozen=True)
+class MediaTokens(JsonForm):
+    """What one item takes of the context and of the cache.
+
+    ``tokens`` are positions of the text model's own sequence; ``cross_tokens`` positions that its
+    cross-attention keeps next to it (Llama 3.2 Vision). ``derivation`` are the steps from the
+    item's size to the number.
+
+    Fields:
+        kind: ``image``, ``video`` or ``audio``
+        item: its size
+        count [items]: that were named
+        tokens [tokens]: of one item, in the text model's sequence; None where unknown
+        cross_tokens [tokens]: of one item, that cross-attention keeps
+        cache_bytes [bytes]: of the cache of one item alone; None where unknown
+        derivation: steps from the size to the tokens
+        settings: where the processor's settings come from
+        unknown: why ``tokens`` is None; empty where they are known
+    """
+
+    kind: str
+    item: str
+    count: int
+    tokens: int | None
+    cross_tokens: int = 0
+    cache_bytes: int | None = None
+    derivation: tuple[str, ...] = ()
+    settings: str = ""
+    unknown: str = ""
+
+    @property
+    def all_tokens(self) -> int:
+        """Of all items of this size in the text model's sequence; 0 where unknown."""
+        return (self.tokens or 0) * self.count

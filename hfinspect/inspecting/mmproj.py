@@ -1,0 +1,42 @@
+"""mmproj files: the encoders of images and sounds that llama.cpp loads next to a GGUF model.
+
+Keys: ``gguf-py/gguf/constants.py`` (ClipVision, ClipAudio) and ``tools/mtmd/clip-impl.h`` of
+llama.cpp, November 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core.checkpoint import Checkpoint, Finding
+from ..core.text import clean
+
+
+def is_mmproj(checkpoint: Checkpoint) -> bool:
+    """Whether a GGUF file says that it is one, by its type or by the architecture of older ones."""
+    if checkpoint.format != "gguf" or not checkpoint.shards:
+        return False
+    return holds_projector(checkpoint.shards[0].metadata)
+
+
+def holds_projector(metadata: Mapping[str, object]) -> bool:
+    kind, architecture = metadata.get("general.type"), metadata.get("general.architecture")
+    return kind == "mmproj" or (kind is None and architecture == "clip")
+
+
+def about_mmproj(checkpoint: Checkpoint) -> Finding:
+    """What its keys say: which projectors it has, and the images that they take."""
+    metadata = checkpoint.shards[0].metadata
+    words = []
+    for sense in ("vision", "audio"):
+        if metadata.get(f"clip.has_{sense}_encoder") is True:
+            kind = metadata.get(f"clip.{sense}.projector_type") or metadata.get(
+                "clip.projector_type"
+            )
+            named = f" ({clean(kind, 40)})" if isinstance(kind, str) else ""
+            words.append(f"{sense} encoder{named}")
+    side, patch = metadata.get("clip.vision.image_size"), metadata.get("clip.vision.patch_size")
+    if type(side) is int and type(patch) is int:
+        words.append(f"images of {side:,} pixels in patches of {patch:,}")
+    text = ", ".join(words) or "its keys do not name an encoder"
+    return Finding("mmproj", f"a part that llama.cpp loads next to a GGUF model: {text}", severity="note")

@@ -1,0 +1,190 @@
+"""The LLaVA models: a square of patches, and in later ones an image cut into several squares of
+which the padding is taken away."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from .processor_settings import Settings, UnknownTokensError
+from .resizing import best_resolution
+from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+
+
+def own_or_config(settings: Settings) -> tuple[int, int, str]:
+    """Pixels of a patch, extra tokens (CLIP's class token), and which features are kept: of the
+    processor, and of config.json where older repos do not say them to it."""
+    own, vision = settings.own, settings.section("vision_config")
+    is_own = own.raw("patch_size") is not None
+    patch = own.count("patch_size") if is_own else vision.count("patch_size")
+    strategy = own.text("vision_feature_select_strategy") or settings.section().text(
+        "vision_feature_select_strategy", "default"
+    )
+    if is_own:
+        return patch, own.optional("num_additional_image_tokens", 0), strategy
+    return patch, int("clip" in vision.text("model_type", "clip")), strategy
+
+
+def side(settings: Settings) -> tuple[int, int]:
+    """Height and width of what the vision encoder sees."""
+    part = settings.part("image")
+    if part.flag("do_center_crop") and part.raw("crop_size") is not None:
+        return part.inner("crop_size", "height"), part.inner("crop_size", "width")
+    return (
+        part.inner("size", "height", "shortest_edge"),
+        part.inner("size", "width", "shortest_edge"),
+    )
+
+
+class Llava(ImagesOnly):
+    """LLaVA 1.5: the patches of one square."""
+
+    types: ClassVar[tuple[str, ...]] = ("llava", "vipllava")
+    source: ClassVar = "transformers 5.23.0, models/llava/processing_llava.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        high, wide = side(settings)
+        patch, extra, strategy = own_or_config(settings)
+        columns, rows = wide // patch, high // patch
+        tokens = columns * rows + extra - (strategy == "default")
+        text = f"{wide} x {high} pixels: {columns} x {rows} patches of {patch}"
+        dropped = ", the class token left out" if strategy == "default" and extra else ""
+        return Counted(tokens, (f"{text}{dropped}",))
+
+
+class VideoLlava(Llava):
+    """Video-LLaVA: each frame of a video keeps its class token."""
+
+    types: ClassVar[tuple[str, ...]] = ("video_llava",)
+    source: ClassVar = "transformers 5.23.0, models/video_llava/processing_video_llava.py"
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        part = settings.part("video")
+        high, wide = part.inner("crop_size", "height"), part.inner("crop_size", "width")
+        patch, extra, _ = own_or_config(settings)
+        each = (high // patch) * (wide // patch) + extra
+        return Counted(
+            each * video.frames, (f"{video.frames:,} frames of {each:,} tokens: patches and class",)
+        )
+
+
+class LlavaNext(ImagesOnly):
+    """LLaVA-NeXT: the whole image, and the image at the best of the listed resolutions, without its
+    padding, with a token at the end of each row."""
+
+    types: ClassVar[tuple[str, ...]] = ("llava_next", "llava_next_video", "granite4_vision")
+    source: ClassVar = "transformers 5.23.0, models/llava_next/processing_llava_next.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part = settings.part("image")
+        square = part.inner("size", "shortest_edge", "height")
+        patch, extra, strategy = own_or_config(settings)
+        across = int((square // patch) * _downsampled(settings))
+        best = best_resolution(image.height, image.width, part.pairs("image_grid_pinpoints"))
+        rows, columns = unpadded(image, across * (best[0] // square), across * (best[1] // square))
+        whole = across * across + extra - (strategy == "default")
+        tokens = whole + rows * columns + rows
+        return Counted(
+            tokens,
+            (
+                f"the whole at {square} x {square}: {whole:,} tokens",
+                f"at {best[1]} x {best[0]}: {columns} x {rows} without padding: {rows * columns:,}",
+                f"{rows:,} ends of rows",
+            ),
+        )
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        if settings.model_type == "llava_next_video":
+            not_judged("video", settings)
+        takes_no("video", settings)
+
+
+def _downsampled(settings: Settings) -> Fraction:
+    """How much Granite 4 Vision shortens a row of patches (``downsample_rate``: "3/4")."""
+    rate = settings.own.raw("downsample_rate")
+    if rate is None:
+        return Fraction(1)
+    try:
+        shorter = Fraction(rate) if isinstance(rate, str) and len(rate) < 20 else None
+    except (ValueError, ZeroDivisionError):
+        shorter = None
+    if shorter is None or not 0 < shorter <= 1:
+        raise UnknownTokensError("downsample_rate in processor_config.json is not a fraction")
+    return shorter
+
+
+def unpadded(image: ImageItem, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of patches that the image itself covers, both its borders taken away."""
+    if image.width / image.height > columns / rows:
+        high = int(round(image.height * (columns / image.width), 7))
+        return rows - (rows - high) // 2 * 2, columns
+    wide = int(round(image.width * (rows / image.height), 7))
+    return rows, columns - (columns - wide) // 2 * 2
+
+
+class LlavaOnevision(Rule):
+    """LLaVA-OneVision: as LLaVA-NeXT, and what is more than ``anyres_max_9`` squares is shrunk;
+    frames of a video are pooled by two. Several images in one prompt are not cut."""
+
+    types: ClassVar[tuple[str, ...]] = ("llava_onevision",)
+    source: ClassVar = "transformers 5.23.0, models/llava_onevision/processing_llava_onevision.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part = settings.part("image")
+        whole, strategy = self._whole(settings)
+        less = int(strategy == "default")
+        if image.several:
+            step = f"one of several images, {whole:,} tokens and the end of a row"
+            return Counted(whole + 1 - less, (step,))
+        square = part.inner("size", "shortest_edge", "height")
+        across = math.isqrt(whole)
+        best = best_resolution(image.height, image.width, part.pairs("image_grid_pinpoints"))
+        rows, columns = unpadded(image, across * (best[0] // square), across * (best[1] // square))
+        most = self._most(settings)
+        ratio = math.sqrt(rows * columns / (most * across**2))
+        shrunk = ratio > 1.1
+        if shrunk:
+            rows, columns = int(rows // ratio), int(columns // ratio)
+        end = f", shrunk to {most} squares" if shrunk else ""
+        return Counted(
+            whole - less + rows * columns + rows,
+            (
+                f"the whole at {square} x {square}: {whole - less:,} tokens",
+                (
+                    f"at {best[1]} x {best[0]}: {columns} x {rows} without padding{end}: "
+                    f"{rows * columns:,}"
+                ),
+                f"{rows:,} ends of rows",
+            ),
+        )
+
+    @staticmethod
+    def _whole(settings: Settings) -> tuple[int, str]:
+        own, vision = settings.own, settings.section("vision_config")
+        strategy = own.text("vision_feature_select_strategy") or settings.section().text(
+            "vision_feature_select_strategy", "full"
+        )
+        if own.says("num_image_tokens"):
+            return own.count("num_image_tokens"), strategy
+        return (vision.count("image_size") // vision.count("patch_size")) ** 2, strategy
+
+    @staticmethod
+    def _most(settings: Settings) -> int:
+        text = settings.own.text("vision_aspect_ratio", "anyres_max_9").removeprefix("anyres_max_")
+        if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= 4_096:
+            raise UnknownTokensError("vision_aspect_ratio is not anyres_max_N")
+        return int(text)
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        settings.part("video")
+        whole, _ = self._whole(settings)
+        pooled = -(-math.isqrt(whole) // 2)
+        return Counted(
+            video.frames * pooled * pooled + 1,
+            (f"{video.frames:,} frames of {pooled} x {pooled} tokens, and the end of a row",),
+        )
+
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+        takes_no("audio", settings)

@@ -1,0 +1,100 @@
+"""Images laid on a canvas of tiles that holds them with the least enlargement: Llama's."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from ..core.media_tokens import ImageItem
+from .processor_settings import Settings
+from .resizing import grids
+from .rule import Counted, ImagesOnly
+
+
+def canvas(
+    image: ImageItem,
+    tile: int,
+    known: Sequence[tuple[int, int]],
+    rounded: Callable[[float], float],
+    *,
+    largest: bool = False,
+) -> tuple[int, int]:
+    """(rows, columns) of the canvas: of those that need no shrinking the one that enlarges least
+    (``largest``: most), else the one that shrinks least; of equal ones that of the fewest tiles."""
+    scales = [
+        min(rounded(rows * tile / image.height), rounded(columns * tile / image.width))
+        for rows, columns in known
+    ]
+    large = [scale for scale in scales if scale >= 1]
+    chosen = (max(large) if largest else min(large)) if large else max(scales)
+    fitting = [grid for grid, scale in zip(known, scales, strict=True) if scale == chosen]
+    return min(fitting, key=lambda grid: grid[0] * grid[1])
+
+
+def as_float32(value: float) -> float:
+    """The library divides tensors of single precision, and compares what comes out."""
+    held: float = struct.unpack("f", struct.pack("f", value))[0]
+    return held
+
+
+class Llama4(ImagesOnly):
+    """Llama 4: tiles with a separator after each, and the whole where there are several."""
+
+    types: ClassVar[tuple[str, ...]] = ("llama4",)
+    source: ClassVar = "transformers 5.23.0, models/llama4/image_processing_llama4.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part, own = settings.part("image"), settings.own
+        tile, most = part.inner("size", "height"), part.count("max_patches")
+        largest = part.flag("resize_to_max_canvas")
+        rows, columns = canvas(image, tile, _chunks(most), as_float32, largest=largest)
+        across = tile // own.optional("patch_size", 14, least=1)
+        ratio = own.ratio("pixel_shuffle_ratio") if own.says("pixel_shuffle_ratio") else 0.5
+        each = across * across // max(round(1.0 / ratio**2), 1)
+        tiles = rows * columns
+        cut = tiles * each + tiles if tiles > 1 else 0
+        steps = [f"{columns} x {rows} tiles of {each:,} tokens, a separator after each"] * (
+            tiles > 1
+        )
+        return Counted(cut + each + 3, (*steps, f"the whole: {each:,} tokens, 3 markers"))
+
+
+def _chunks(most: int) -> list[tuple[int, int]]:
+    """(rows, columns) in the library's order: grouped by their ratio, the most tiles first."""
+    by_ratio: dict[float, list[tuple[int, int]]] = {}
+    counts = sorted({rows * columns for rows, columns in grids(1, most)}, reverse=True)
+    for count in counts:
+        for rows in range(1, count + 1):
+            if count % rows == 0:
+                grid = (rows, count // rows)
+                by_ratio.setdefault(grid[0] / grid[1], []).append(grid)
+    return [grid for group in by_ratio.values() for grid in group]
+
+
+class Mllama(ImagesOnly):
+    """Llama 3.2 Vision: one token in the text; the image is in the cross-attention, which keeps all
+    tiles that the processor pads to."""
+
+    types: ClassVar[tuple[str, ...]] = ("mllama",)
+    source: ClassVar = "transformers 5.23.0, models/mllama/image_processing_mllama.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part, vision = settings.part("image"), settings.section("vision_config")
+        tile, most = part.inner("size", "height"), part.count("max_image_tiles")
+        known = sorted(grids(1, most))  # the library's order: by rows, then columns
+        rows, columns = canvas(image, tile, known, float)
+        across = vision.count("image_size") // vision.count("patch_size")
+        each = across * across + 1
+        return Counted(
+            1,
+            (
+                f"{columns} x {rows} tiles of {tile} pixels, padded to {most} tiles",
+                (
+                    f"{across} x {across} patches and a class token a tile: "
+                    f"{most} x {each:,} = {most * each:,} positions of cross-attention"
+                ),
+                "1 token in the text",
+            ),
+            cross=most * each,
+        )

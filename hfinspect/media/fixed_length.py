@@ -1,0 +1,128 @@
+"""Images of which each takes the same number of tokens, whatever its size: the processor brings all
+to one square, and the model pools it to a fixed length."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from .processor_settings import Settings
+from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+
+
+class Gemma3(ImagesOnly):
+    """Gemma 3: pooled soft tokens between two markers, an empty line before and after."""
+
+    types: ClassVar[tuple[str, ...]] = ("gemma3", "shieldgemma2", "t5gemma2")
+    source: ClassVar = "transformers 5.23.0, models/gemma3/processing_gemma3.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        if settings.part("image").flag("do_pan_and_scan"):
+            not_judged("images with do_pan_and_scan", settings)
+        tokens = settings.own.count("image_seq_length")
+        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
+
+
+_AROUND = ("2 markers and 2 empty lines",)
+
+
+class Gemma3n(Rule):
+    """Gemma 3n: images as in Gemma 3; each sound is padded to the same length too."""
+
+    types: ClassVar[tuple[str, ...]] = ("gemma3n",)
+    source: ClassVar = "transformers 5.23.0, models/gemma3n/processing_gemma3n.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        settings.part("image")
+        tokens = settings.own.count("image_seq_length")
+        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        takes_no("video", settings)
+
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+        settings.part("audio")
+        tokens = settings.own.count("audio_seq_length")
+        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any length", *_AROUND))
+
+
+class ImageSequence(ImagesOnly):
+    """PaliGemma: the tokens are a setting of the image processor."""
+
+    types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2")
+    source: ClassVar = "transformers 5.23.0, models/paligemma/processing_paligemma.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        tokens = settings.part("image").count("image_seq_length")
+        return Counted(tokens, (f"{tokens:,} tokens of any size",))
+
+
+class Chameleon(ImagesOnly):
+    """Chameleon: the codes of its image tokenizer, between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("chameleon",)
+    source: ClassVar = "transformers 5.23.0, models/chameleon/processing_chameleon.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        settings.part("image")
+        tokens = settings.own.count("image_seq_length")
+        return Counted(tokens + 2, (f"{tokens:,} codes of any size, 2 markers",))
+
+
+class OwnNumber(ImagesOnly):
+    """DeepSeek-VL: the processor's own number."""
+
+    types: ClassVar[tuple[str, ...]] = ("deepseek_vl", "deepseek_vl_hybrid")
+    source: ClassVar = "transformers 5.23.0, models/deepseek_vl/processing_deepseek_vl.py"
+    markers: ClassVar = 0
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        settings.part("image")
+        tokens = settings.own.optional("num_image_tokens", 576, least=1)
+        around = f", {self.markers} markers" if self.markers else ""
+        return Counted(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
+
+
+class Janus(OwnNumber):
+    """Janus: the same between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("janus",)
+    source: ClassVar = "transformers 5.23.0, models/janus/processing_janus.py"
+    markers: ClassVar = 2
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        settings.part("image")
+        return Counted(576 + self.markers, ("576 tokens of any size, 2 markers",))
+
+
+class Queries(ImagesOnly):
+    """BLIP-2: as many tokens as the Q-Former has queries."""
+
+    types: ClassVar[tuple[str, ...]] = ("blip-2", "instructblip")
+    source: ClassVar = "transformers 5.23.0, models/blip_2/processing_blip_2.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        settings.part("image")
+        said = settings.own if settings.own.says("num_query_tokens") else settings.section()
+        tokens = said.count("num_query_tokens")
+        return Counted(tokens, (f"{tokens:,} queries, for an image of any size",))
+
+
+class Idefics2(ImagesOnly):
+    """Idefics 2: a resampled image between two markers; where it is split, four quarters and the
+    whole, each with a marker between."""
+
+    types: ClassVar[tuple[str, ...]] = ("idefics2",)
+    source: ClassVar = "transformers 5.23.0, models/idefics2/processing_idefics2.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        split = settings.part("image").flag("do_image_splitting")
+        tokens = settings.own.optional("image_seq_len", 64, least=1)
+        parts = 5 if split else 1
+        return Counted(
+            parts * tokens + parts + 1,
+            (
+                f"{'quarters and the whole' if split else '1 image'}: {parts} x {tokens:,} tokens",
+                f"{parts + 1} markers around them",
+            ),
+        )

@@ -1,0 +1,131 @@
+"""All rules by model type, and why the others have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens, VideoItem
+from . import (
+    any_resolution,
+    canvases,
+    fixed_length,
+    pixel_budget,
+    rows_of_patches,
+    soft_tokens,
+    sound_frames,
+    split_images,
+    tiles,
+)
+from .processor_settings import Settings, UnknownTokensError
+from .rule import Counted, Rule
+
+#: A file each; every concrete rule of a file counts.
+_FILES: Final = (
+    any_resolution,
+    canvases,
+    fixed_length,
+    pixel_budget,
+    rows_of_patches,
+    soft_tokens,
+    sound_frames,
+    split_images,
+    tiles,
+)
+
+
+def _rules() -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for module in _FILES:
+        for made in vars(module).values():
+            if isinstance(made, type) and issubclass(made, Rule) and "types" in vars(made):
+                found.update(dict.fromkeys(made.types, made()))
+    return found
+
+
+#: Model type -> how its processor counts.
+RULES: Final[Mapping[str, Rule]] = _rules()
+
+_OWN_CODE: Final = "its processor is code in its own repo, which is never run"
+_NO_TEXT: Final = "it takes no image or sound into a text that it writes"
+_LATER: Final = "its processor has no rule yet"
+_MISTRAL: Final = "its tokens are those of mistral-common, not of a processor's file"
+
+#: Why a type of the catalog that sees or hears has no rule.
+REFUSED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        "DeepseekOCR DeepseekOCR2 EvollaModel GOT cogvlm cogvlm2 deepseek_vl_v2 deepseekocr "
+        "deepseekocr2 dots_ocr ernie4_5_moe_vl h2ovl_chat internvl_chat kimi_vl llava_gemma "
+        "llava_llama llava_mistral llava_mixtral llava_qwen locateanything maira2 minicpmv molmo "
+        "moondream1 multi_modality phi3_v phi4mm skywork_chat ultravox".split(),
+        _OWN_CODE,
+    ),
+    **dict.fromkeys(
+        "aimv2 altclip blip_2_qformer bridgetower clap clipseg colmodernvbert flava "
+        "grounding-dino groupvit idefics2_perceiver instructblip_qformer "
+        "instructblipvideo_qformer layoutlmv3 mm-grounding-dino modernvbert neomme omdet-turbo "
+        "pe_audio sam3 sam3_lite_text sam3_video tipsv2 tvp ultravbert videoprism vilt "
+        "vision-text-dual-encoder xclip".split(),
+        _NO_TEXT,
+    ),
+    **dict.fromkeys(("voxtral", "voxtral_realtime"), _MISTRAL),
+    **dict.fromkeys(
+        "blip cosmos3_omni emu3 evolla fast_vlm fun_asr_nano git glm5_next glm_image glmga "
+        "granite_docling idefics inkling2 inkling_mm_model instructblipvideo kosmos-2 kosmos-2.5 "
+        "lfm2_vl lighton_ocr minicpm_ocr minicpmv4_6 minicpmv4_7 molmo2 moss_transcribe_diarize "
+        "muse_glimmer muse_spark musicflamingo nemo_speechlm nemotron_h_omni ovis2 pi0 pix2struct "
+        "pp_chart2table pp_formulanet step3p7 unlimited_ocr vibevoice vibevoice_asr "
+        "vision-encoder-decoder".split(),
+        _LATER,
+    ),
+}
+
+
+def count_tokens(
+    item: MediaItem,
+    model_type: str | None,
+    config: Mapping[str, Any],
+    given: Mapping[str, Mapping[str, Any]],
+    count: int = 1,
+) -> MediaTokens:
+    """Tokens of one item, and how they come about.
+
+    ``config`` is config.json, ``given`` are the processor's small files by name. Never raises: what
+    is not known is said in ``unknown``.
+    """
+    try:
+        rule = find_rule(model_type)
+        settings = Settings(model_type or "", config, given)
+        counted = _counted(rule, item, settings)
+    except UnknownTokensError as error:
+        return MediaTokens(item.kind, item.label, count, None, unknown=str(error))
+    except ArithmeticError:  # a patch larger than its square, and the like
+        reason = f"the settings of its processor leave no patches of {item.label}"
+        return MediaTokens(item.kind, item.label, count, None, unknown=reason)
+    return MediaTokens(
+        item.kind,
+        item.label,
+        count,
+        counted.tokens,
+        counted.cross,
+        derivation=counted.steps,
+        settings=settings.source,
+    )
+
+
+def find_rule(model_type: str | None) -> Rule:
+    """How a model type counts. Raises UnknownTokensError with the reason."""
+    rule = RULES.get(model_type or "")
+    if rule is None:
+        reason = REFUSED.get(model_type or "", "it is not known to see or hear")
+        raise UnknownTokensError(f"{model_type or 'a model without model_type'}: {reason}")
+    return rule
+
+
+def _counted(rule: Rule, item: MediaItem, settings: Settings) -> Counted:
+    if isinstance(item, ImageItem):
+        return rule.image(item, settings)
+    if isinstance(item, VideoItem):
+        return rule.video(item, settings)
+    assert isinstance(item, AudioItem)
+    return rule.audio(item, settings)

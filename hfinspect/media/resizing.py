@@ -1,0 +1,118 @@
+"""To which size a processor brings an image: the arithmetic that several families share.
+
+Floats are those of the library, step by step, so that every rounding is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from .processor_settings import MAX_TILES, UnknownTokensError
+
+#: The library refuses images that are longer than this many times their width.
+MAX_RATIO = 200
+
+
+def within_budget(
+    height: int, width: int, factor: int, least: int, most: int, *, enlarged: bool = False
+) -> tuple[int, int]:
+    """Both sides as multiples of ``factor``, their product from ``least`` to ``most`` pixels.
+
+    ``smart_resize`` of Qwen2-VL; ``enlarged``: a side below the factor is brought to it first, as
+    in PaddleOCR-VL. Raises UnknownTokensError.
+    """
+    if enlarged and height < factor:
+        height, width = factor, round((width * factor) / height)
+    if enlarged and width < factor:
+        height, width = round((height * factor) / width), factor
+    _check_ratio(height, width)
+    high = round(height / factor) * factor
+    wide = round(width / factor) * factor
+    if high * wide > most:
+        beta = math.sqrt((height * width) / most)
+        high = max(factor, math.floor(height / beta / factor) * factor)
+        wide = max(factor, math.floor(width / beta / factor) * factor)
+    elif high * wide < least:
+        beta = math.sqrt(least / (height * width))
+        high = math.ceil(height * beta / factor) * factor
+        wide = math.ceil(width * beta / factor) * factor
+    return high, wide
+
+
+def frames_within_budget(
+    frames: int, height: int, width: int, step: int, factor: int, least: int, most: int
+) -> tuple[int, int]:
+    """The same for a video, whose budget counts the pixels of all frames (``smart_resize`` of
+    GLM-4V and Qwen3-VL). ``step``: frames of a patch. Raises UnknownTokensError."""
+    if frames < step:
+        raise UnknownTokensError(f"{frames:,} frames are fewer than the {step:,} of a patch")
+    if height < factor or width < factor:
+        scale = max(factor / height, factor / width)
+        height, width = int(height * scale), int(width * scale)
+    _check_ratio(height, width)
+    high = round(height / factor) * factor
+    wide = round(width / factor) * factor
+    long = round(frames / step) * step
+    if long * high * wide > most:
+        beta = math.sqrt((frames * height * width) / most)
+        high = max(factor, math.floor(height / beta / factor) * factor)
+        wide = max(factor, math.floor(width / beta / factor) * factor)
+    elif long * high * wide < least:
+        beta = math.sqrt(least / (frames * height * width))
+        high = math.ceil(height * beta / factor) * factor
+        wide = math.ceil(width * beta / factor) * factor
+    return high, wide
+
+
+def _check_ratio(height: int, width: int) -> None:
+    if max(height, width) / min(height, width) > MAX_RATIO:
+        raise UnknownTokensError(
+            f"the processor refuses an image more than {MAX_RATIO} times as long as wide"
+        )
+
+
+def best_resolution(height: int, width: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Which (height, width) of a list keeps most of the image and wastes least of itself
+    (``select_best_resolution`` of LLaVA-NeXT)."""
+    best, most, least = known[0], 0, math.inf
+    for high, wide in known:
+        scale = min(wide / width, high / height)
+        kept = min(int(width * scale) * int(height * scale), width * height)
+        wasted = high * wide - kept
+        if kept > most or (kept == most and wasted < least):
+            best, most, least = (high, wide), kept, wasted
+    return best
+
+
+@cache
+def grids(least: int, most: int) -> tuple[tuple[int, int], ...]:
+    """All (columns, rows) of ``least`` to ``most`` tiles, those of fewer tiles first, and of as
+    many the narrower first. Raises UnknownTokensError for more tiles than any processor has."""
+    if most > MAX_TILES:
+        raise UnknownTokensError(f"{most:,} tiles are more than the {MAX_TILES} that are tried")
+    return tuple(sorted(_grids(least, most), key=lambda grid: grid[0] * grid[1]))
+
+
+def _grids(least: int, most: int) -> Iterator[tuple[int, int]]:
+    for columns in range(1, most + 1):
+        for rows in range(1, most // columns + 1):
+            if columns * rows >= least:
+                yield columns, rows
+
+
+def closest_ratio(
+    height: int, width: int, tile: int, known: Sequence[tuple[int, int]]
+) -> tuple[int, int]:
+    """(columns, rows) whose ratio is nearest to the image's; of as near ones the last that the
+    image fills by half (InternVL, GOT-OCR 2)."""
+    best, nearest = (1, 1), math.inf
+    ratio, area = width / height, width * height
+    for columns, rows in known:
+        distance = abs(ratio - columns / rows)
+        if distance < nearest:
+            best, nearest = (columns, rows), distance
+        elif distance == nearest and area > 0.5 * tile * tile * columns * rows:
+            best = (columns, rows)
+    return best

@@ -1,0 +1,195 @@
+"""Images of any shape in rows of patches, with a token at the end of each row."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from .processor_settings import Settings
+from .resizing import best_resolution, within_budget
+from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+
+
+class Pixtral(ImagesOnly):
+    """Pixtral and Mistral 3: shrunk to a longest side, rounded up to whole patches."""
+
+    types: ClassVar[tuple[str, ...]] = ("mistral3", "mistral_large4", "pixtral")
+    source: ClassVar = "transformers 5.23.0, models/pixtral/processing_pixtral.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        own = settings.own
+        patch = own.optional("patch_size", 16, least=1)
+        merge = own.optional("spatial_merge_size", 1, least=1)
+        longest = settings.part("image").inner("size", "longest_edge")
+        rows, columns = _rounded_up(image, longest, patch * merge)
+        return Counted(
+            rows * (columns + 1),
+            (
+                (
+                    f"at most {longest:,} pixels long: {columns} x {rows} tokens of "
+                    f"{patch * merge} pixels"
+                ),
+                f"{rows} ends of rows",
+            ),
+        )
+
+
+def _rounded_up(image: ImageItem, longest: int, step: int) -> tuple[int, int]:
+    """Rows and columns of the shrunk image."""
+    high, wide = image.height, image.width
+    ratio = max(high / longest, wide / longest)
+    if ratio > 1:
+        high, wide = math.floor(high / ratio), math.floor(wide / ratio)
+    return (high - 1) // step + 1, (wide - 1) // step + 1
+
+
+class Fuyu(ImagesOnly):
+    """Fuyu: shrunk into a page of patches, which go to the decoder as they are."""
+
+    types: ClassVar[tuple[str, ...]] = ("fuyu",)
+    source: ClassVar = "transformers 5.23.0, models/fuyu/processing_fuyu.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part = settings.part("image")
+        high, wide = part.inner("size", "height"), part.inner("size", "width")
+        scale = min(high / image.height, wide / image.width)
+        shown = (
+            min(int(image.height * scale), image.height),
+            min(int(image.width * scale), image.width),
+        )
+        patch_high, patch_wide = (
+            part.inner("patch_size", "height"),
+            part.inner("patch_size", "width"),
+        )
+        rows = min(high // patch_high, math.ceil(shown[0] / patch_high))
+        columns = min(wide // patch_wide, math.ceil(shown[1] / patch_wide))
+        return Counted(
+            rows * (columns + 1),
+            (f"{columns} x {rows} patches of {patch_wide} pixels", f"{rows} ends of rows"),
+        )
+
+
+class HunyuanVL(ImagesOnly):
+    """HunYuan-VL: Qwen2-VL's budget of pixels, a token at the end of each row, two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("hunyuan_vl",)
+    source: ClassVar = "transformers 5.23.0, models/hunyuan_vl/processing_hunyuan_vl.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        from .pixel_budget import budget
+
+        part = settings.part("image")
+        patch, merge = part.count("patch_size"), part.count("merge_size")
+        high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
+        rows, columns = high // patch // merge, wide // patch // merge
+        markers = 2 if settings.own.flag("cat_extra_token", default=True) else 0
+        return Counted(
+            rows * (columns + 1) + markers,
+            (
+                f"resized to {wide:,} x {high:,}: {columns} x {rows} tokens",
+                f"{rows} ends of rows, {markers} markers",
+            ),
+        )
+
+
+class KimiK25(Rule):
+    """Kimi K2.5: shrunk to a number of patches and padded; never enlarged."""
+
+    types: ClassVar[tuple[str, ...]] = ("kimi_k25",)
+    source: ClassVar = "transformers 5.23.0, models/kimi_k25/image_processing_kimi_k25.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part = settings.part("image")
+        patch, merge = part.count("patch_size"), part.count("merge_size")
+        limit = part.inner("size", "max_height") * patch
+        held = max(1, image.height // patch) * max(1, image.width // patch)
+        scale = min(
+            1.0,
+            math.sqrt(part.count("max_patches") / held),
+            limit / image.height,
+            limit / image.width,
+        )
+        step = patch * merge
+        high = -(-min(max(1, int(image.height * scale)), limit) // step)
+        wide = -(-min(max(1, int(image.width * scale)), limit) // step)
+        return Counted(high * wide, (f"{wide} x {high} tokens of {merge} x {merge} patches",))
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        not_judged("video", settings)
+
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+        takes_no("audio", settings)
+
+
+class Aria(ImagesOnly):
+    """Aria: 128 or 256 tokens a square, one square or as many as the best resolution has; the
+    processor passes 980 pixels and no cutting at every call."""
+
+    types: ClassVar[tuple[str, ...]] = ("aria",)
+    source: ClassVar = "transformers 5.23.0, models/aria/processing_aria.py"
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        part = settings.part("image")
+        square = part.count("max_image_size")
+        each = settings.own.inner("size_conversion", str(square))
+        squares = 1
+        if part.flag("split_image"):
+            best = best_resolution(image.height, image.width, part.pairs("split_resolutions"))
+            squares = math.ceil(best[0] / square) * math.ceil(best[1] / square)
+        return Counted(squares * each, (f"{squares} squares of {each:,} tokens",))
+
+
+class Phi4Multimodal(Rule):
+    """Phi-4 multimodal: tiles of 448 pixels, each row of what the image covers with an end, and the
+    whole; sounds by their frames."""
+
+    types: ClassVar[tuple[str, ...]] = ("phi4_multimodal",)
+    source: ClassVar = (
+        "transformers 5.23.0, models/phi4_multimodal/image_processing_phi4_multimodal.py"
+    )
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        from .resizing import closest_ratio, grids
+
+        part = settings.part("image")
+        tile, patch = part.inner("size", "height"), part.count("patch_size")
+        most, mask = part.count("dynamic_hd"), tile // patch
+        columns, rows = math.ceil(image.width / tile), math.ceil(image.height / tile)
+        if columns * rows > most:
+            columns, rows = closest_ratio(image.height, image.width, tile, grids(1, most))
+        wide, high = tile * columns, tile * rows
+        across, down = wide / image.width, high / image.height
+        free_wide = free_high = 0
+        if across < down:
+            free_high = high - int(image.height * across)
+        else:
+            free_wide = wide - int(image.width * down)
+        kept_rows = _every_second(mask, rows, free_high // patch)
+        kept_columns = _every_second(mask, columns, free_wide // patch)
+        return Counted(
+            256 + 1 + kept_rows * kept_columns + kept_rows + 16,
+            (
+                f"{columns} x {rows} tiles of {tile} pixels: {kept_columns} x {kept_rows} tokens",
+                f"{kept_rows} ends of rows",
+                "the whole: 256 tokens and 16 ends of rows, 1 separator",
+            ),
+        )
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        takes_no("video", settings)
+
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+        part = settings.part("audio")
+        samples = audio.milliseconds * part.count("sampling_rate") // 1000
+        frames = max((samples - part.count("win_length")) // part.count("hop_length") + 1, 0)
+        tokens = -(-frames // part.count("audio_compression_rate"))
+        tokens = -(-tokens // part.count("audio_downsample_rate"))
+        return Counted(tokens, (f"{frames:,} spectrogram frames: {tokens:,} tokens",))
+
+
+def _every_second(mask: int, tiles: int, padded: int) -> int:
+    """Every second of the patches of each tile, without those at the end that are padding."""
+    covered = mask * tiles - padded
+    whole, rest = divmod(max(covered, 0), mask)
+    return whole * -(-mask // 2) + -(-rest // 2)

@@ -1,0 +1,65 @@
+"""What every family of processors answers: the tokens of an image, of a video and of a sound."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple, NoReturn
+
+from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from .processor_settings import Settings, UnknownTokensError
+
+
+class Counted(NamedTuple):
+    """Tokens of one item, and the steps to them; ``cross``: those that cross-attention keeps."""
+
+    tokens: int
+    steps: tuple[str, ...]
+    cross: int = 0
+
+
+class Rule(ABC):
+    """One way to count. All three are answered, with a number or with UnknownTokensError, so that a
+    family cannot be half there. ``types`` are the model types that count so, ``source`` the code
+    that the rule follows."""
+
+    types: ClassVar[tuple[str, ...]]
+    source: ClassVar[str]
+
+    @abstractmethod
+    def image(self, image: ImageItem, settings: Settings) -> Counted: ...
+
+    @abstractmethod
+    def video(self, video: VideoItem, settings: Settings) -> Counted: ...
+
+    @abstractmethod
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted: ...
+
+
+def takes_no(kind: str, settings: Settings) -> NoReturn:
+    """Raises UnknownTokensError: the processor has no such part."""
+    raise UnknownTokensError(f"the processor of {settings.model_type} takes no {kind}")
+
+
+def not_judged(kind: str, settings: Settings) -> NoReturn:
+    """Raises UnknownTokensError: the processor has such a part, and no rule here follows it."""
+    raise UnknownTokensError(f"no rule yet for {kind} of {settings.model_type}")
+
+
+class ImagesOnly(Rule):
+    """A rule whose processor has neither videos nor sounds."""
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        takes_no("video", settings)
+
+    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+        takes_no("audio", settings)
+
+
+class SoundsOnly(Rule):
+    """A rule whose processor has neither images nor videos."""
+
+    def image(self, image: ImageItem, settings: Settings) -> Counted:
+        takes_no("image", settings)
+
+    def video(self, video: VideoItem, settings: Settings) -> Counted:
+        takes_no("video", settings)

@@ -1,0 +1,72 @@
+"""Settings of strangers: any value gives a number or a reason, and none takes long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hfinspect.core.media_tokens import AudioItem, ImageItem, VideoItem
+from hfinspect.media.registry import RULES, count_tokens
+
+KEYS = (
+    "size crop_size patch_size merge_size temporal_patch_size max_patches min_patches min_pixels "
+    "max_pixels image_grid_pinpoints max_image_tiles max_image_size image_seq_length tile_size "
+    "max_soft_tokens pooling_kernel_size num_image_tokens downsample_rate chunk_length hop_length "
+    "sampling_rate crop_to_patches do_image_splitting vision_aspect_ratio dynamic_hd "
+    "audio_seq_length melspec_kwargs projector_window_size projector_downsample_rate img_size "
+    "pixel_shuffle_ratio spatial_merge_size downsample_factor frame_length win_length"
+).split()
+NUMBERS = st.one_of(st.integers(-2, 40), st.integers(), st.floats(), st.none(), st.booleans())
+VALUES = st.one_of(
+    NUMBERS,
+    st.text(max_size=6),
+    st.fixed_dictionaries(
+        {},
+        optional=dict.fromkeys(
+            ("shortest_edge", "longest_edge", "height", "width", "max_height", "980"), NUMBERS
+        ),
+    ),
+    st.lists(st.lists(NUMBERS, min_size=1, max_size=3), max_size=3),
+)
+FILE: Any = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8)
+PARTS = ("image_processor", "video_processor", "feature_extractor")
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    kind=st.sampled_from(sorted(RULES)),
+    own=FILE,
+    parts=st.dictionaries(st.sampled_from(PARTS), st.one_of(FILE, st.integers()), max_size=3),
+    older=FILE,
+    width=st.integers(1, 65_536),
+    height=st.integers(1, 65_536),
+    frames=st.integers(1, 65_536),
+    milliseconds=st.integers(1, 86_400_000),
+)
+def test_a_number_or_a_reason(
+    kind: str,
+    own: dict[str, Any],
+    parts: dict[str, Any],
+    older: dict[str, Any],
+    width: int,
+    height: int,
+    frames: int,
+    milliseconds: int,
+) -> None:
+    files = {"processor_config.json": {**own, **parts}, "preprocessor_config.json": older}
+    config = {"vision_config": older, "num_query_tokens": own.get("size")}
+    for item in (
+        ImageItem(width, height),
+        VideoItem(width, height, frames),
+        AudioItem(milliseconds),
+    ):
+        found = count_tokens(item, kind, config, files)
+        if found.tokens is None:
+            assert found.unknown
+            assert found.unknown.isprintable()
+        else:
+            assert type(found.tokens) is int
+            assert found.tokens >= 0
+            assert found.derivation

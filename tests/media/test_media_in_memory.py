@@ -1,0 +1,141 @@
+"""``--image``, ``--video`` and ``--audio``: tokens in the context, bytes in the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.errors import UsageError
+from hfinspect.media.reading_items import media_items
+
+from ..cli.program import hfinspect as program
+from ..schemas import conforms
+
+QWEN: dict[str, Any] = {
+    "model_type": "qwen2_vl",
+    "architectures": ["Qwen2VLForConditionalGeneration"],
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 1000,
+    "max_position_embeddings": 32768,
+    "torch_dtype": "bfloat16",
+    "vision_config": {"depth": 1, "embed_dim": 32, "num_heads": 2, "hidden_size": 64},
+}
+SETTINGS = {
+    "min_pixels": 3136,
+    "max_pixels": 12845056,
+    "patch_size": 14,
+    "temporal_patch_size": 2,
+    "merge_size": 2,
+}
+#: 2 layers, keys and values, 2 heads of 16, 2 bytes.
+PER_TOKEN = 2 * 2 * 2 * 16 * 2
+MLLAMA: dict[str, Any] = {
+    "model_type": "mllama",
+    "architectures": ["MllamaForConditionalGeneration"],
+    "torch_dtype": "bfloat16",
+    "text_config": {
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "cross_attention_layers": [1],
+        "vocab_size": 1000,
+    },
+    "vision_config": {"image_size": 560, "patch_size": 14, "hidden_size": 32},
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "config.json").write_text(json.dumps(QWEN))
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(SETTINGS))
+    return tmp_path
+
+
+def test_images_are_added_to_a_context(model: Path) -> None:
+    """1,024 is rounded to 1,036 = 37 x 28 pixels: 37 · 37 tokens."""
+    found = hfinspect.memory(str(model), context=4096, image="1024x1024", images=4)
+    (image,) = found.media
+    assert image.tokens == 37 * 37 == 1369
+    assert image.cache_bytes == 1369 * PER_TOKEN
+    assert image.settings == "preprocessor_config.json"
+    assert found.main is not None
+    assert found.main.context == 4096 + 4 * 1369
+    assert found.to_dict()["media"][0]["count"] == 4
+    conforms(found.to_dict(), "memory")
+
+
+def test_the_command_line_says_it(model: Path) -> None:
+    shown = program("memory", str(model), "--image", "1024x1024", "--images", "4")
+    line = "image 1,024 x 1,024: 1,369 tokens, 350 kB of cache; 4 take 5,476 tokens"
+    assert line in " ".join(shown.out.split())
+    told = program("memory", str(model), "--audio", "3s", "--details")
+    assert "audio 3 s: tokens unknown: the processor of qwen2_vl takes no audio" in " ".join(
+        told.out.split()
+    )
+
+
+def test_without_its_file_the_library_s_defaults_are_named(model: Path) -> None:
+    (model / "preprocessor_config.json").unlink()
+    (image,) = hfinspect.memory(str(model), image="1024x1024").media
+    assert image.tokens == 1225
+    assert image.settings == "the defaults of transformers 5.23.0"
+
+
+def test_defaults_that_are_not_the_model_s_are_no_answer() -> None:
+    config = {**QWEN, "vision_config": {**QWEN["vision_config"], "patch_size": 16}}
+    (image,) = hfinspect.memory(config, image="64x64").media
+    assert image.tokens is None
+    assert "patch_size 14 is not the model's 16" in image.unknown
+
+
+def test_a_broken_file_is_as_one_that_is_missing(model: Path) -> None:
+    (model / "preprocessor_config.json").write_text("[")
+    (image,) = hfinspect.memory(str(model), image="1024x1024").media
+    assert image.settings == "the defaults of transformers 5.23.0"
+
+
+def test_cross_attention_keeps_an_image() -> None:
+    """One of four layers: 4 tiles of 1,601 rows, 2 heads of 16, keys and values, 2 bytes."""
+    without = hfinspect.memory(MLLAMA, context=100)
+    found = hfinspect.memory(MLLAMA, context=100, image="500x500", images=2)
+    (image,) = found.media
+    assert (image.tokens, image.cross_tokens) == (1, 6404)
+    assert found.cache is not None and without.cache is not None
+    kept = 6404 * 2 * 2 * 16 * 2
+    grown = 2 * without.cache.per_token
+    assert found.cache.nbytes - without.cache.nbytes == 2 * kept + grown
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"image": "1024"}, "image '1024': is not a size"),
+        ({"image": "0x5"}, "is not a size"),
+        ({"image": "70000x5"}, "is not a size"),
+        ({"images": 2}, "images: needs their size"),
+        ({"image": "5x5", "images": 0}, "images 0: is not possible"),
+        ({"video": "640x480"}, "video '640x480': is not a size"),
+        ({"audio": "long"}, "audio 'long': is not a length"),
+        ({"audio": "90000s"}, "is not a length"),
+        ({"audio": ""}, "is not a length"),
+    ],
+)
+def test_what_is_no_size_is_an_error(asked: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        hfinspect.memory(QWEN, **asked)
+
+
+def test_lengths_are_read_as_they_are_written() -> None:
+    for text, count in (("30s", 30_000), ("2.5", 2_500), ("1m30s", 90_000), ("500ms", 500)):
+        ((item, _),) = media_items(None, 1, None, text)
+        assert item.label == f"{count / 1000:g} s"

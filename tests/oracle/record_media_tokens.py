@@ -1,0 +1,857 @@
+"""Record how many tokens the library's own processors write for images, videos and sounds.
+
+    python tests/oracle/record_media_tokens.py
+
+Needs torch, pillow, torchvision and transformers. Each processor is built by its own class from the
+files of the case, with a tokenizer made here whose every special token is one token. Writes
+``fixtures/oracle/media_tokens.json`` (what the suite compares) and
+``hfinspect/media/library_defaults.json`` (what a processor's class sets where a repo says nothing).
+
+What is counted: the text that the processor puts in place of one item (``replace_image_token`` and
+the like), as tokens that are not words; where a processor has no such text,
+``_get_num_multimodal_tokens``, which engines use.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURE = ROOT / "fixtures/oracle/media_tokens.json"
+DEFAULTS = ROOT / "hfinspect/media/library_defaults.json"
+
+
+def _without_kernels() -> None:
+    """torchvision's resizing needs none of its compiled operators, which not every build has."""
+    real = torch.library.register_fake
+
+    def skipped(name: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(name, str) and name.startswith("torchvision::"):
+            return lambda function: function
+        return real(name, *args, **kwargs)
+
+    torch.library.register_fake = skipped
+    import torchvision  # noqa: F401
+
+    torch.library.register_fake = real
+
+
+warnings.filterwarnings("ignore")
+_without_kernels()
+import numpy as np  # noqa: E402
+import transformers  # noqa: E402
+from PIL import Image  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
+from transformers.models.auto import (  # noqa: E402
+    feature_extraction_auto,
+    image_processing_auto,
+    processing_auto,
+    video_processing_auto,
+)
+
+transformers.logging.set_verbosity_error()
+
+#: Width and height: tiny, square, usual, wide, tall, odd, huge.
+SIZES = [
+    (32, 32),
+    (224, 224),
+    (640, 480),
+    (1000, 701),
+    (1024, 1024),
+    (300, 2000),
+    (3000, 500),
+    (1920, 1080),
+    (4000, 3000),
+]
+VIDEOS = [(320, 240, 8), (640, 480, 33), (1280, 720, 64)]
+MILLISECONDS = [1_000, 5_300, 30_000, 95_250]
+
+#: Of which class of the library another type's processor is.
+SAME = {
+    "granite_speech_plus": "granite_speech",
+    "glm4v_moe": "glm4v",
+    "glm_ocr": "glm46v",
+    "qwen3_vl_moe": "qwen3_vl",
+    "pixtral": "mistral3",
+    "diffusion_gemma": "gemma4",
+    "qwen2_5_omni_thinker": "qwen2_5_omni",
+    "qwen3_omni_moe_thinker": "qwen3_omni_moe",
+}
+
+LLAVA = {
+    "patch_size": 14,
+    "num_additional_image_tokens": 1,
+    "vision_feature_select_strategy": "default",
+}
+MLLAMA = {"vision_config": {"image_size": 560, "patch_size": 14}}
+
+#: Model type -> further cases next to the class's defaults: (files, config.json).
+CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+    "qwen2_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 3136,
+                    "max_pixels": 12845056,
+                    "patch_size": 14,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                }
+            },
+            {},
+        ),
+    ],
+    "qwen2_5_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 200704,
+                    "max_pixels": 1003520,
+                    "patch_size": 14,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                }
+            },
+            {},
+        ),
+    ],
+    "qwen3_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"longest_edge": 16777216, "shortest_edge": 65536},
+                    "patch_size": 16,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                },
+                "video_preprocessor_config.json": {
+                    "size": {"longest_edge": 25165824, "shortest_edge": 4096},
+                    "patch_size": 16,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                    "fps": 2,
+                },
+            },
+            {},
+        ),
+    ],
+    "video_llama_3": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "size": {"longest_edge": 802816, "shortest_edge": 3136},
+                        "patch_size": 14,
+                        "merge_size": 1,
+                    },
+                    "video_processor": {
+                        "size": {"longest_edge": 9633792, "shortest_edge": 3136},
+                        "patch_size": 14,
+                        "merge_size": 2,
+                        "temporal_patch_size": 1,
+                    },
+                }
+            },
+            {},
+        ),
+    ],
+    "paddleocr_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"longest_edge": 2822400, "shortest_edge": 147384},
+                    "patch_size": 14,
+                    "merge_size": 2,
+                }
+            },
+            {},
+        )
+    ],
+    "glm4v": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"shortest_edge": 12544, "longest_edge": 4816896},
+                    "patch_size": 14,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                }
+            },
+            {},
+        )
+    ],
+    "minimax_m3_vl": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "patch_size": 14,
+                        "merge_size": 2,
+                        "size": {"longest_edge": 1003520, "shortest_edge": 3136},
+                    },
+                    "video_processor": {
+                        "patch_size": 14,
+                        "merge_size": 2,
+                        "temporal_patch_size": 2,
+                        "min_pixels": 3136,
+                        "max_pixels": 602112,
+                    },
+                }
+            },
+            {},
+        )
+    ],
+    "llava": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_size": {"height": 336, "width": 336},
+                    "do_center_crop": True,
+                    "do_resize": True,
+                    "size": {"shortest_edge": 336},
+                },
+                "processor_config.json": LLAVA,
+            },
+            {},
+        ),
+    ],
+    "vipllava": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_size": {"height": 336, "width": 336},
+                    "do_center_crop": True,
+                    "size": {"shortest_edge": 336},
+                },
+                "processor_config.json": LLAVA,
+            },
+            {},
+        ),
+    ],
+    "video_llava": [
+        (
+            {
+                "processor_config.json": {
+                    **LLAVA,
+                    "image_processor": {
+                        "crop_size": {"height": 224, "width": 224},
+                        "do_center_crop": True,
+                        "size": {"shortest_edge": 224},
+                    },
+                    "video_processor": {
+                        "crop_size": {"height": 224, "width": 224},
+                        "do_center_crop": True,
+                        "size": {"shortest_edge": 224},
+                    },
+                }
+            },
+            {},
+        )
+    ],
+    "llava_next": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_size": {"height": 336, "width": 336},
+                    "size": {"shortest_edge": 336},
+                    "do_center_crop": True,
+                    "image_grid_pinpoints": [
+                        [336, 672],
+                        [672, 336],
+                        [672, 672],
+                        [1008, 336],
+                        [336, 1008],
+                    ],
+                },
+                "processor_config.json": LLAVA,
+            },
+            {},
+        ),
+    ],
+    "llava_next_video": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_size": {"height": 336, "width": 336},
+                    "size": {"shortest_edge": 336},
+                    "do_center_crop": True,
+                    "image_grid_pinpoints": [[336, 672], [672, 336], [672, 672]],
+                },
+                "processor_config.json": LLAVA,
+            },
+            {},
+        )
+    ],
+    "granite4_vision": [
+        (
+            {
+                "processor_config.json": {
+                    "patch_size": 16,
+                    "num_additional_image_tokens": 0,
+                    "vision_feature_select_strategy": "full",
+                    "downsample_rate": "1/2",
+                    "image_processor": {
+                        "size": {"height": 384, "width": 384},
+                        "do_center_crop": False,
+                        "image_grid_pinpoints": [
+                            [384, 768],
+                            [768, 384],
+                            [768, 768],
+                            [384, 1536],
+                            [1536, 384],
+                        ],
+                    },
+                }
+            },
+            {},
+        )
+    ],
+    "llava_onevision": [
+        (
+            {
+                "processor_config.json": {
+                    "num_image_tokens": 729,
+                    "vision_feature_select_strategy": "full",
+                }
+            },
+            {},
+        ),
+        (
+            {
+                "processor_config.json": {
+                    "num_image_tokens": 196,
+                    "vision_aspect_ratio": "anyres_max_4",
+                    "vision_feature_select_strategy": "full",
+                }
+            },
+            {},
+        ),
+    ],
+    "gemma3": [({"processor_config.json": {"image_seq_length": 64}}, {})],
+    "gemma3n": [({"processor_config.json": {"image_seq_length": 128, "audio_seq_length": 94}}, {})],
+    "paligemma": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "image_seq_length": 1024,
+                    "size": {"height": 448, "width": 448},
+                }
+            },
+            {},
+        )
+    ],
+    "colpali": [({"preprocessor_config.json": {"image_seq_length": 1024}}, {})],
+    "florence2": [({"preprocessor_config.json": {"image_seq_length": 577}}, {})],
+    "chameleon": [({"processor_config.json": {"image_seq_length": 256}}, {})],
+    "deepseek_vl": [({"processor_config.json": {"num_image_tokens": 144}}, {})],
+    "instructblip": [({"processor_config.json": {"num_query_tokens": 32}}, {})],
+    "blip-2": [({"processor_config.json": {"num_query_tokens": 32}}, {})],
+    "idefics2": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "do_image_splitting": False,
+                    "size": {"longest_edge": 980, "shortest_edge": 378},
+                }
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"do_image_splitting": True}}, {}),
+    ],
+    "idefics3": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "do_image_splitting": True,
+                    "size": {"longest_edge": 2048},
+                    "max_image_size": {"longest_edge": 512},
+                },
+                "processor_config.json": {"image_seq_len": 64},
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"do_image_splitting": False}}, {}),
+    ],
+    "gemma4": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "max_soft_tokens": 1120,
+                        "patch_size": 16,
+                        "pooling_kernel_size": 3,
+                    },
+                    "video_processor": {
+                        "max_soft_tokens": 140,
+                        "patch_size": 16,
+                        "pooling_kernel_size": 3,
+                    },
+                    "audio_seq_length": 400,
+                }
+            },
+            {},
+        )
+    ],
+    "mistral3": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "patch_size": {"height": 14, "width": 14},
+                    "size": {"longest_edge": 1540},
+                },
+                "processor_config.json": {"patch_size": 14, "spatial_merge_size": 2},
+            },
+            {},
+        )
+    ],
+    "fuyu": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"height": 540, "width": 960},
+                    "patch_size": {"height": 30, "width": 30},
+                }
+            },
+            {},
+        )
+    ],
+    "hunyuan_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 262144,
+                    "max_pixels": 4194304,
+                    "patch_size": 16,
+                    "merge_size": 2,
+                },
+                "processor_config.json": {"cat_extra_token": False},
+            },
+            {},
+        )
+    ],
+    "kimi_k25": [({"preprocessor_config.json": {"max_patches": 4096}}, {})],
+    "aria": [({"preprocessor_config.json": {"split_image": True, "max_image_size": 490}}, {})],
+    "phi4_multimodal": [({"preprocessor_config.json": {"dynamic_hd": 12}}, {})],
+    "internvl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_to_patches": False,
+                    "min_patches": 1,
+                    "max_patches": 6,
+                    "size": {"height": 448, "width": 448},
+                },
+                "processor_config.json": {"image_seq_length": 64},
+            },
+            {},
+        ),
+    ],
+    "qianfan_ocr": [
+        ({"preprocessor_config.json": {"max_patches": 4, "crop_to_patches": True}}, {})
+    ],
+    "got_ocr2": [({"preprocessor_config.json": {"crop_to_patches": True, "max_patches": 6}}, {})],
+    "aya_vision": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_to_patches": True,
+                    "max_patches": 6,
+                    "size": {"height": 364, "width": 364},
+                },
+                "processor_config.json": {
+                    "patch_size": 14,
+                    "downsample_factor": 2,
+                    "img_size": 448,
+                },
+            },
+            {},
+        )
+    ],
+    "cohere2_vision": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_to_patches": True,
+                    "max_patches": 12,
+                    "min_patches": 1,
+                    "size": {"height": 512, "width": 512},
+                }
+            },
+            {},
+        )
+    ],
+    "deepseek_ocr2": [({"preprocessor_config.json": {"max_patches": 4, "tile_size": 512}}, {})],
+    "llama4": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_patches": 16,
+                    "size": {"height": 336, "width": 336},
+                },
+                "processor_config.json": {"patch_size": 14, "pixel_shuffle_ratio": 0.5},
+            },
+            {},
+        ),
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_patches": 9,
+                    "resize_to_max_canvas": True,
+                    "size": {"height": 336, "width": 336},
+                }
+            },
+            {},
+        ),
+    ],
+    "mllama": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_image_tiles": 4,
+                    "size": {"height": 560, "width": 560},
+                }
+            },
+            MLLAMA,
+        )
+    ],
+    "ernie4_5_vl_moe": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"longest_edge": 4816896, "shortest_edge": 3136},
+                    "patch_size": 14,
+                    "merge_size": 2,
+                    "temporal_patch_size": 2,
+                    "draw_on_frames": False,
+                }
+            },
+            {},
+        )
+    ],
+    "whisper": [({"preprocessor_config.json": {"chunk_length": 15, "nb_max_frames": 1500}}, {})],
+    "qwen2_audio": [({"preprocessor_config.json": {"chunk_length": 20}}, {})],
+    "qwen2_5_omni": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 3136,
+                    "max_pixels": 12845056,
+                    "patch_size": 14,
+                    "temporal_patch_size": 2,
+                    "merge_size": 2,
+                    "chunk_length": 300,
+                    "n_samples": 4800000,
+                    "nb_max_frames": 30000,
+                    "hop_length": 160,
+                    "sampling_rate": 16000,
+                    "feature_size": 128,
+                }
+            },
+            {},
+        )
+    ],
+    "qwen3_omni_moe": [({"preprocessor_config.json": {"hop_length": 200}}, {})],
+    "audioflamingo3": [({"processor_config.json": {"max_audio_len": 60}}, {})],
+    "glmasr": [({"processor_config.json": {"max_audio_len": 60}}, {})],
+    "granite_speech": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "melspec_kwargs": {"sample_rate": 16000, "hop_length": 160},
+                    "projector_window_size": 15,
+                    "projector_downsample_rate": 5,
+                    "sampling_rate": 16000,
+                }
+            },
+            {},
+        ),
+        (
+            {
+                "preprocessor_config.json": {
+                    "melspec_kwargs": {"sample_rate": 16000, "hop_length": 200},
+                    "projector_window_size": 12,
+                    "projector_downsample_rate": 3,
+                    "sampling_rate": 16000,
+                }
+            },
+            {},
+        ),
+    ],
+}
+
+_MARKS = (
+    "image video audio boi eoi boa eoa image_start image_end audio_bos audio_eos vision_bos "
+    "vision_eos vision_start vision_end start_image end_image context_image fake_image "
+    "image_boundary global_image img_line_break image_break image_wrapper video_start video_end "
+    "image_row_sep start_of_img end_of_img img_patch tile tile_global"
+).split()
+#: One token each: a mark, an empty line, an end of line, a row's own end.
+_TOKEN = re.compile(r"<[^<>\s]+>|\[[A-Z_]+\]|\|[A-Z]+\||\n\n|\n|TILE_\d+|TILE_GLOBAL|TILE")
+#: What stands in a settings file and says nothing of sizes.
+_IDLE = set(
+    "image_mean image_std do_rescale do_normalize rescale_factor resample do_convert_rgb "
+    "data_format return_metadata dtype return_attention_mask padding_side padding_value dither "
+    "feature_size n_fft preemphasis mel_floor fft_length per_bin_mean per_bin_stddev "
+    "min_frequency max_frequency background_color policy_definitions processor_class "
+    "post_processor_config visual_prompt_prefix query_prefix default_transcription_prompt "
+    "preemphasis_htk_flavor fft_overdrive input_scale_factor image_processor_type "
+    "video_processor_type feature_extractor_type high_res_resample high_res_image_mean "
+    "high_res_image_std high_res_background_color add_timestamps overflow_strategy".split()
+)
+
+
+def tokenizer() -> Any:
+    made = Tokenizer(
+        models.WordLevel({"<unk>": 0, "\n\n": 1, "|SPEAKER|": 2, "|NEWLINE|": 3}, "<unk>")
+    )
+    made.pre_tokenizer = pre_tokenizers.Split("\n\n", "isolated")
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        extra_special_tokens={f"{mark}_token": f"<{mark}>" for mark in _MARKS},
+    )
+
+
+def classes(model_type: str) -> tuple[Any, dict[str, Any]]:
+    """The class of a type's processor, and those of its parts."""
+    kind = SAME.get(model_type, model_type)
+
+    def named(table: dict[str, Any], *backends: str) -> Any:
+        entry = table.get(kind)
+        if isinstance(entry, dict):
+            entry = next((entry[one] for one in backends if one in entry), None)
+        return getattr(transformers, entry) if entry else None
+
+    names = processing_auto.PROCESSOR_MAPPING_NAMES
+    parts = {
+        "image_processor": named(
+            image_processing_auto.IMAGE_PROCESSOR_MAPPING_NAMES, "torchvision", "pil"
+        ),
+        "video_processor": named(
+            video_processing_auto.VIDEO_PROCESSOR_MAPPING_NAMES, "torchvision"
+        ),
+        "feature_extractor": named(feature_extraction_auto.FEATURE_EXTRACTOR_MAPPING_NAMES),
+    }
+    return getattr(transformers, names[kind]), parts
+
+
+def build(model_type: str, files: dict[str, Any]) -> Any:
+    """The processor of a repo with these files."""
+    made, parts = classes(model_type)
+    wanted = inspect.signature(made.__init__).parameters
+    arguments: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in files.items():
+            Path(folder, name).write_text(json.dumps(value))
+        for part, kind in parts.items():
+            slot = "audio_processor" if part == "feature_extractor" else part
+            slot = part if part in wanted else slot
+            if kind is None or slot not in wanted:
+                continue
+            has = part in files.get("processor_config.json", {}) or any(
+                "preprocessor" in name for name in files
+            )
+            arguments[slot] = kind.from_pretrained(folder) if has else kind()
+    own = {
+        key: value
+        for key, value in files.get("processor_config.json", {}).items()
+        if key in wanted and key not in parts
+    }
+    if "tokenizer" in wanted:
+        arguments["tokenizer"] = tokenizer()
+    if "qformer_tokenizer" in wanted:
+        arguments["qformer_tokenizer"] = tokenizer()
+    return made(**arguments, **own)
+
+
+def marks(text: str) -> int:
+    """Tokens of what a processor writes that are not words."""
+    return len(_TOKEN.findall(text))
+
+
+def defaults_of(model_type: str) -> dict[str, Any]:
+    """What the class sets by itself, without what says nothing of sizes."""
+    needs = {"blip-2": {"num_query_tokens": 1}}.get(model_type, {})
+    needs = {"ernie4_5_vl_moe": {"video_processor": {"draw_on_frames": False}}}.get(
+        model_type, needs
+    )
+    needs = {"paligemma": {"image_processor": {"image_seq_length": 1}}}.get(model_type, needs)
+    try:
+        made = build(model_type, {"processor_config.json": needs} if needs else {}).to_dict()
+    except (AttributeError, KeyError, TypeError, ValueError, ImportError):
+        return {}
+    for key in ("num_query_tokens",):
+        made.pop(key, None)
+    if "image_seq_length" in needs.get("image_processor", {}):
+        made["image_processor"].pop("image_seq_length", None)
+    return slim(made)
+
+
+def calls_of(model_type: str) -> dict[str, Any]:
+    """What the processor's class passes to its parts at every call, over their own settings."""
+    made, _ = classes(model_type)
+    names = {"image": "images_kwargs", "video": "videos_kwargs", "audio": "audio_kwargs"}
+    passed = {part: slim(getattr(made, name, None) or {}) for part, name in names.items()}
+    idle = {"padding", "return_tensors", "truncation", "do_pad", "device", "return_row_col_info"}
+    passed = {p: {k: v for k, v in held.items() if k not in idle} for p, held in passed.items()}
+    return {part: held for part, held in passed.items() if held}
+
+
+def slim(made: dict[str, Any]) -> dict[str, Any]:
+    return {
+        str(key): slim(value) if isinstance(value, dict) else value
+        for key, value in sorted(made.items(), key=str)
+        if str(key) not in _IDLE
+        and value is not None
+        and not (isinstance(value, str) and str(key).endswith("_token"))
+    }
+
+
+def image_tokens(made: Any, width: int, height: int) -> list[int]:
+    """Tokens in the text, and positions of cross-attention."""
+    name = type(made).__name__
+    picture = Image.new("RGB", (width, height))
+    merged = made._merge_kwargs(return_tensors="pt")["images_kwargs"]
+    if name == "MllamaProcessor":
+        values = made.image_processor([picture], **merged)["pixel_values"]
+        return [marks(made.replace_image_token({}, 0)), values.shape[2]]
+    if name == "Idefics2Processor":
+        return [len(made(images=[picture], text="<image>")["input_ids"][0])]
+    if name == "GotOcr2Processor":
+        found = made.image_processor([picture], **merged)
+        extra = {"num_pages_per_batch": [1], "num_image_tokens": 256, "patch_indices": [0]}
+        return [marks(made.replace_image_token(found, 0, **extra))]
+    if name in ("FuyuProcessor", "Florence2Processor", "ColPaliProcessor", "ColQwen2Processor"):
+        found = made._get_num_multimodal_tokens(image_sizes=[(height, width)])
+        return [int(found["num_image_tokens"][0])]
+    if name in ("Blip2Processor", "InstructBlipProcessor"):
+        return [made.num_query_tokens]
+    if name == "LlavaOnevisionProcessor":
+        _, texts = made._process_images([[picture, picture]], **merged)
+        _, alone = made._process_images([picture], **merged)
+        return [marks(alone[0]), marks(texts[0])]
+    _, texts = made._process_images([picture], **merged)
+    return [marks(texts[0])]
+
+
+def video_tokens(made: Any, width: int, height: int, frames: int) -> int:
+    if hasattr(made, "_get_num_multimodal_tokens") and "Gemma" not in type(made).__name__:
+        found = made._get_num_multimodal_tokens(video_sizes=[(frames, height, width)])
+        if getattr(found, "num_video_tokens", None):
+            return int(found["num_video_tokens"][0])
+    film = torch.zeros(frames, 3, height, width, dtype=torch.uint8)
+    merged = made._merge_kwargs(return_tensors="pt")["videos_kwargs"]
+    merged["do_sample_frames"] = False
+    if "Embedding" in type(made).__name__:
+        merged = {"videos_kwargs": merged, "load_audio_from_video": False, **merged}
+    _, texts = made._process_videos([film], **merged)
+    return marks(texts[0])
+
+
+def audio_tokens(made: Any, milliseconds: int) -> list[int]:
+    name = type(made).__name__
+    part = getattr(made, "feature_extractor", None) or made.audio_processor
+    sound = np.zeros(milliseconds * part.sampling_rate // 1000, dtype=np.float32)
+    if name == "WhisperProcessor":
+        found = part(sound, sampling_rate=part.sampling_rate, return_tensors="pt")
+        return [0, found["input_features"].shape[-1] // 2]
+    if hasattr(made, "_get_num_multimodal_tokens"):
+        found = made._get_num_multimodal_tokens(audio_lengths=[len(sound)])
+        if getattr(found, "num_audio_tokens", None):
+            more = {"Gemma3nProcessor": 4}.get(name, 2 if "Gemma" in name else 0)
+            return [int(found["num_audio_tokens"][0]) + more]
+    merged = made._merge_kwargs(return_tensors="pt", sampling_rate=part.sampling_rate)
+    _, texts = made._process_audio([sound], **merged["audio_kwargs"])
+    return [marks(texts[0])]
+
+
+def speech_lengths(files: dict[str, Any], milliseconds: int) -> list[int]:
+    """Granite Speech: the library's own arithmetic; to hear anything it needs torchaudio."""
+    from transformers.models.granite_speech import feature_extraction_granite_speech as module
+
+    said = files["preprocessor_config.json"]
+    part = SimpleNamespace(**said)
+    samples = milliseconds * said["sampling_rate"] // 1000
+    return module.GraniteSpeechFeatureExtractor._get_num_audio_features(part, [samples])
+
+
+def asked(made: Any, part: str) -> bool:
+    return getattr(made, part, None) is not None
+
+
+def record(model_type: str, files: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": model_type, "files": files, "config": config}
+    if model_type.startswith("granite_speech"):
+        found["audio"] = [[ms, *speech_lengths(files, ms)] for ms in MILLISECONDS]
+        return found
+    made = build(model_type, files)
+    if asked(made, "image_processor"):
+        found["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
+    if asked(made, "video_processor") and model_type not in ("llava_next_video", "kimi_k25"):
+        found["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
+    if (asked(made, "feature_extractor") or asked(made, "audio_processor")) and (
+        model_type != "dots3_note"
+    ):
+        found["audio"] = [[ms, *tried(audio_tokens, made, ms)] for ms in MILLISECONDS]
+    return found
+
+
+def tried(count: Any, *arguments: Any) -> list[Any]:
+    """The numbers, or the error with which the library refuses the item."""
+    try:
+        found = count(*arguments)
+    except (TypeError, ValueError, RuntimeError) as error:
+        return [f"{type(error).__name__}: {str(error)[:80]}"]
+    return found if isinstance(found, list) else [found]
+
+
+def main(chosen: list[str]) -> None:
+    sys.path.insert(0, str(ROOT))
+    from hfinspect.media.registry import RULES
+
+    torch.set_num_threads(1)
+    defaults = {kind: defaults_of(kind) for kind in sorted(RULES) if kind != "granite_speech"}
+    recorded = []
+    for kind in chosen or sorted(RULES):
+        cases = list(CASES.get(kind, ()))
+        if defaults.get(kind):
+            cases.insert(0, ({}, MLLAMA if kind == "mllama" else {}))
+        if kind == "granite_speech_plus":
+            cases = list(CASES["granite_speech"])
+        for files, config in cases:
+            try:
+                recorded.append(record(kind, files, config))
+            except Exception as error:  # noqa: PERF203 - one type must not stop the others
+                print(kind, "left out:", type(error).__name__, str(error)[:200], file=sys.stderr)
+                if chosen:
+                    raise
+    if chosen:
+        print(json.dumps(recorded, indent=1))
+        return
+    version = transformers.__version__
+    held = {
+        "version": version,
+        "defaults": {k: v for k, v in defaults.items() if v},
+        "calls": {k: v for k in sorted(RULES) if (v := calls_of(k))},
+    }
+    DEFAULTS.write_text(json.dumps(held, separators=(",", ":")) + "\n")
+    lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in recorded)
+    FIXTURE.write_text(f'{{"version":"{version}","cases":[\n{lines}\n]}}\n')
+    print(len(recorded), "cases")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
