@@ -11,7 +11,7 @@ from typing import Any
 from ..checkpoints.one_file import gathered, read_json
 from ..core.config import config_given
 from ..core.media_tokens import AudioItem, MediaTokens
-from ..errors import HfinspectError
+from ..errors import HfinspectError, MalformedError
 from ..media.processor_settings import FILES
 from ..media.registry import count_tokens
 from ..sizing.memory_request import AdapterBytes, MemoryRequest
@@ -74,7 +74,10 @@ def with_mmproj(
         files = [name for name in source.list_files() if _is_beside(name, folder)]
         if len(files) != 1:
             return request
-        read = inspect_opened(files[0], ref, source, access, file=files[0]).inspection
+        try:
+            read = inspect_opened(files[0], ref, source, access, file=files[0]).inspection
+        except MalformedError as error:
+            return replace(request, remarks=(f"{files[0]} could not be read: {error}",))
     if read.nbytes is None or not holds_projector(read.metadata):
         return request
     size = AdapterBytes(files[0], read.nbytes, read.parameters or 0, "the mmproj file")

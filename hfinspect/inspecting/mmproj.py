@@ -39,4 +39,5 @@ def about_mmproj(checkpoint: Checkpoint) -> Finding:
     if type(side) is int and type(patch) is int:
         words.append(f"images of {side:,} pixels in patches of {patch:,}")
     text = ", ".join(words) or "its keys do not name an encoder"
-    return Finding("mmproj", f"a part that llama.cpp loads next to a GGUF model: {text}", severity="note")
+    sentence = f"a part that llama.cpp loads next to a GGUF model: {text}"
+    return Finding("mmproj", sentence, severity="note")

@@ -28,7 +28,8 @@ MAX_BATCH: Final = 2**20
 @dataclass(frozen=True)
 class MemoryRequest:
     """What is to be sized: the choices of ``hfinspect memory``. ``items`` are images and the like
-    with their number, ``media`` what they take, once the model's processor is known."""
+    with their number, ``media`` what they take, once the model's processor is known; ``remarks``
+    are notes of files that lie next to the model."""
 
     engine: Engine
     context: int | None = None
@@ -43,6 +44,7 @@ class MemoryRequest:
     adapter: AdapterBytes | None = None
     items: tuple[tuple[MediaItem, int], ...] = ()
     media: tuple[MediaTokens, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def crosses(self) -> bool:

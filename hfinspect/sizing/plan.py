@@ -288,6 +288,7 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: MemoryRequest)
 
 def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest) -> list[str]:
     notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
+    notes += wish.remarks
     notes += parallel_notes(wish.parallel, wish.engine, found)
     if wish.device is not None and wish.device.whole not in (None, wish.device.nbytes):
         notes.append(

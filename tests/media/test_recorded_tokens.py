@@ -54,8 +54,8 @@ def test_each_rule_has_a_changed_setting_and_a_number() -> None:
     answered = {kind for kind, tokens in numbers if isinstance(tokens, int)}
     assert answered == set(registry.RULES)
     changed = {case["type"] for case in RECORDED if case["files"]}
-    for kind, rule in registry.RULES.items():
-        assert changed & set(rule.types), kind
+    alone = {kind for kind, rule in registry.RULES.items() if not changed & set(rule.types)}
+    assert alone == {"janus"}  # its class has the number in its code
 
 
 def test_every_type_that_sees_or_hears_is_answered_or_refused() -> None:

@@ -560,6 +560,21 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
             {},
         )
     ],
+    "qwen3_asr": [({"preprocessor_config.json": {"min_length": 32000, "hop_length": 200}}, {})],
+    "dots3_note": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "patch_size": 16,
+                        "merge_size": 2,
+                        "size": {"longest_edge": 2097152, "shortest_edge": 65536},
+                    }
+                }
+            },
+            {},
+        )
+    ],
     "qwen3_omni_moe": [({"preprocessor_config.json": {"hop_length": 200}}, {})],
     "audioflamingo3": [({"processor_config.json": {"max_audio_len": 60}}, {})],
     "glmasr": [({"processor_config.json": {"max_audio_len": 60}}, {})],
@@ -682,20 +697,23 @@ def marks(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
+#: What a class needs to be built at all, and does not set by itself.
+_NEEDED: dict[str, dict[str, Any]] = {
+    "blip-2": {"num_query_tokens": 1},
+    "paligemma": {"image_processor": {"image_seq_length": 1}},
+    "ernie4_5_vl_moe": {"video_processor": {"draw_on_frames": False}},
+}
+
+
 def defaults_of(model_type: str) -> dict[str, Any]:
     """What the class sets by itself, without what says nothing of sizes."""
-    needs = {"blip-2": {"num_query_tokens": 1}}.get(model_type, {})
-    needs = {"ernie4_5_vl_moe": {"video_processor": {"draw_on_frames": False}}}.get(
-        model_type, needs
-    )
-    needs = {"paligemma": {"image_processor": {"image_seq_length": 1}}}.get(model_type, needs)
+    needs = _NEEDED.get(model_type, {})
     try:
         made = build(model_type, {"processor_config.json": needs} if needs else {}).to_dict()
     except (AttributeError, KeyError, TypeError, ValueError, ImportError):
         return {}
-    for key in ("num_query_tokens",):
-        made.pop(key, None)
-    if "image_seq_length" in needs.get("image_processor", {}):
+    made.pop("num_query_tokens", None)
+    if model_type == "paligemma":
         made["image_processor"].pop("image_seq_length", None)
     return slim(made)
 
@@ -785,7 +803,8 @@ def speech_lengths(files: dict[str, Any], milliseconds: int) -> list[int]:
     said = files["preprocessor_config.json"]
     part = SimpleNamespace(**said)
     samples = milliseconds * said["sampling_rate"] // 1000
-    return module.GraniteSpeechFeatureExtractor._get_num_audio_features(part, [samples])
+    counted = module.GraniteSpeechFeatureExtractor._get_num_audio_features(part, [samples])
+    return [int(count) for count in counted]
 
 
 def asked(made: Any, part: str) -> bool:
