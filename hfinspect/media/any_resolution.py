@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Settings, UnknownTokensError
+from .processor_settings import ProcessorSettings, UnknownTokensError
 from .resizing import best_resolution
-from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
 
 
-def own_or_config(settings: Settings) -> tuple[int, int, str]:
+def own_or_config(settings: ProcessorSettings) -> tuple[int, int, str]:
     """Pixels of a patch, extra tokens (CLIP's class token), and which features are kept: of the
     processor, and of config.json where older repos do not say them to it."""
     own, vision = settings.own, settings.section("vision_config")
@@ -27,7 +27,7 @@ def own_or_config(settings: Settings) -> tuple[int, int, str]:
     return patch, int("clip" in vision.text("model_type", "clip")), strategy
 
 
-def side(settings: Settings) -> tuple[int, int]:
+def side(settings: ProcessorSettings) -> tuple[int, int]:
     """Height and width of what the vision encoder sees."""
     part = settings.part("image")
     if part.flag("do_center_crop") and part.raw("crop_size") is not None:
@@ -44,14 +44,14 @@ class Llava(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("llava", "vipllava")
     source: ClassVar = "transformers 5.23.0, models/llava/processing_llava.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         high, wide = side(settings)
         patch, extra, strategy = own_or_config(settings)
         columns, rows = wide // patch, high // patch
         tokens = columns * rows + extra - (strategy == "default")
         text = f"{wide} x {high} pixels: {columns} x {rows} patches of {patch}"
         dropped = ", the class token left out" if strategy == "default" and extra else ""
-        return Counted(tokens, (f"{text}{dropped}",))
+        return ItemTokens(tokens, (f"{text}{dropped}",))
 
 
 class VideoLlava(Llava):
@@ -60,12 +60,12 @@ class VideoLlava(Llava):
     types: ClassVar[tuple[str, ...]] = ("video_llava",)
     source: ClassVar = "transformers 5.23.0, models/video_llava/processing_video_llava.py"
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
         high, wide = part.inner("crop_size", "height"), part.inner("crop_size", "width")
         patch, extra, _ = own_or_config(settings)
         each = (high // patch) * (wide // patch) + extra
-        return Counted(
+        return ItemTokens(
             each * video.frames, (f"{video.frames:,} frames of {each:,} tokens: patches and class",)
         )
 
@@ -77,7 +77,7 @@ class LlavaNext(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("llava_next", "llava_next_video", "granite4_vision")
     source: ClassVar = "transformers 5.23.0, models/llava_next/processing_llava_next.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         square = part.inner("size", "shortest_edge", "height")
         patch, extra, strategy = own_or_config(settings)
@@ -86,7 +86,7 @@ class LlavaNext(ImagesOnly):
         rows, columns = unpadded(image, across * (best[0] // square), across * (best[1] // square))
         whole = across * across + extra - (strategy == "default")
         tokens = whole + rows * columns + rows
-        return Counted(
+        return ItemTokens(
             tokens,
             (
                 f"the whole at {square} x {square}: {whole:,} tokens",
@@ -95,13 +95,13 @@ class LlavaNext(ImagesOnly):
             ),
         )
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.model_type == "llava_next_video":
             not_judged("video", settings)
         takes_no("video", settings)
 
 
-def _downsampled(settings: Settings) -> Fraction:
+def _downsampled(settings: ProcessorSettings) -> Fraction:
     """How much Granite 4 Vision shortens a row of patches (``downsample_rate``: "3/4")."""
     rate = settings.own.raw("downsample_rate")
     if rate is None:
@@ -124,20 +124,20 @@ def unpadded(image: ImageItem, rows: int, columns: int) -> tuple[int, int]:
     return rows, columns - (columns - wide) // 2 * 2
 
 
-class LlavaOnevision(Rule):
+class LlavaOnevision(TokenRule):
     """LLaVA-OneVision: as LLaVA-NeXT, and what is more than ``anyres_max_9`` squares is shrunk;
     frames of a video are pooled by two. Several images in one prompt are not cut."""
 
     types: ClassVar[tuple[str, ...]] = ("llava_onevision",)
     source: ClassVar = "transformers 5.23.0, models/llava_onevision/processing_llava_onevision.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         whole, strategy = self._whole(settings)
         less = int(strategy == "default")
         if image.several:
             step = f"one of several images, {whole:,} tokens and the end of a row"
-            return Counted(whole + 1 - less, (step,))
+            return ItemTokens(whole + 1 - less, (step,))
         square = part.inner("size", "shortest_edge", "height")
         across = math.isqrt(whole)
         best = best_resolution(image.height, image.width, part.pairs("image_grid_pinpoints"))
@@ -148,7 +148,7 @@ class LlavaOnevision(Rule):
         if shrunk:
             rows, columns = int(rows // ratio), int(columns // ratio)
         end = f", shrunk to {most} squares" if shrunk else ""
-        return Counted(
+        return ItemTokens(
             whole - less + rows * columns + rows,
             (
                 f"the whole at {square} x {square}: {whole - less:,} tokens",
@@ -161,7 +161,7 @@ class LlavaOnevision(Rule):
         )
 
     @staticmethod
-    def _whole(settings: Settings) -> tuple[int, str]:
+    def _whole(settings: ProcessorSettings) -> tuple[int, str]:
         own, vision = settings.own, settings.section("vision_config")
         strategy = own.text("vision_feature_select_strategy") or settings.section().text(
             "vision_feature_select_strategy", "full"
@@ -171,20 +171,20 @@ class LlavaOnevision(Rule):
         return (vision.count("image_size") // vision.count("patch_size")) ** 2, strategy
 
     @staticmethod
-    def _most(settings: Settings) -> int:
+    def _most(settings: ProcessorSettings) -> int:
         text = settings.own.text("vision_aspect_ratio", "anyres_max_9").removeprefix("anyres_max_")
         if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= 4_096:
             raise UnknownTokensError("vision_aspect_ratio is not anyres_max_N")
         return int(text)
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("video")
         whole, _ = self._whole(settings)
         pooled = -(-math.isqrt(whole) // 2)
-        return Counted(
+        return ItemTokens(
             video.frames * pooled * pooled + 1,
             (f"{video.frames:,} frames of {pooled} x {pooled} tokens, and the end of a row",),
         )
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from ..core.media_tokens import ImageItem
-from .processor_settings import Settings
+from .processor_settings import ProcessorSettings
 from .resizing import grids
-from .rule import Counted, ImagesOnly
+from .rule import ImagesOnly, ItemTokens
 
 
 def canvas(
@@ -44,7 +44,7 @@ class Llama4(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("llama4",)
     source: ClassVar = "transformers 5.23.0, models/llama4/image_processing_llama4.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
         tile, most = part.inner("size", "height"), part.count("max_patches")
         largest = part.flag("resize_to_max_canvas")
@@ -57,7 +57,7 @@ class Llama4(ImagesOnly):
         steps = [f"{columns} x {rows} tiles of {each:,} tokens, a separator after each"] * (
             tiles > 1
         )
-        return Counted(cut + each + 3, (*steps, f"the whole: {each:,} tokens, 3 markers"))
+        return ItemTokens(cut + each + 3, (*steps, f"the whole: {each:,} tokens, 3 markers"))
 
 
 def _chunks(most: int) -> list[tuple[int, int]]:
@@ -79,14 +79,14 @@ class Mllama(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("mllama",)
     source: ClassVar = "transformers 5.23.0, models/mllama/image_processing_mllama.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, vision = settings.part("image"), settings.section("vision_config")
         tile, most = part.inner("size", "height"), part.count("max_image_tiles")
         known = sorted(grids(1, most))  # the library's order: by rows, then columns
         rows, columns = canvas(image, tile, known, float)
         across = vision.count("image_size") // vision.count("patch_size")
         each = across * across + 1
-        return Counted(
+        return ItemTokens(
             1,
             (
                 f"{columns} x {rows} tiles of {tile} pixels, padded to {most} tiles",

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Settings
-from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+from .processor_settings import ProcessorSettings
+from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
 
 
 class Gemma3(ImagesOnly):
@@ -16,34 +16,34 @@ class Gemma3(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("gemma3", "shieldgemma2", "t5gemma2")
     source: ClassVar = "transformers 5.23.0, models/gemma3/processing_gemma3.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.part("image").flag("do_pan_and_scan"):
             not_judged("images with do_pan_and_scan", settings)
         tokens = settings.own.count("image_seq_length")
-        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
+        return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
 
 
 _AROUND = ("2 markers and 2 empty lines",)
 
 
-class Gemma3n(Rule):
+class Gemma3n(TokenRule):
     """Gemma 3n: images as in Gemma 3; each sound is padded to the same length too."""
 
     types: ClassVar[tuple[str, ...]] = ("gemma3n",)
     source: ClassVar = "transformers 5.23.0, models/gemma3n/processing_gemma3n.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
         tokens = settings.own.count("image_seq_length")
-        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
+        return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("audio")
         tokens = settings.own.count("audio_seq_length")
-        return Counted(tokens + 4, (f"{tokens:,} soft tokens of any length", *_AROUND))
+        return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any length", *_AROUND))
 
 
 class ImageSequence(ImagesOnly):
@@ -52,9 +52,9 @@ class ImageSequence(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2")
     source: ClassVar = "transformers 5.23.0, models/paligemma/processing_paligemma.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens = settings.part("image").count("image_seq_length")
-        return Counted(tokens, (f"{tokens:,} tokens of any size",))
+        return ItemTokens(tokens, (f"{tokens:,} tokens of any size",))
 
 
 class Chameleon(ImagesOnly):
@@ -63,10 +63,10 @@ class Chameleon(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("chameleon",)
     source: ClassVar = "transformers 5.23.0, models/chameleon/processing_chameleon.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
         tokens = settings.own.count("image_seq_length")
-        return Counted(tokens + 2, (f"{tokens:,} codes of any size, 2 markers",))
+        return ItemTokens(tokens + 2, (f"{tokens:,} codes of any size, 2 markers",))
 
 
 class OwnNumber(ImagesOnly):
@@ -76,11 +76,11 @@ class OwnNumber(ImagesOnly):
     source: ClassVar = "transformers 5.23.0, models/deepseek_vl/processing_deepseek_vl.py"
     markers: ClassVar = 0
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
         tokens = settings.own.optional("num_image_tokens", 576, least=1)
         around = f", {self.markers} markers" if self.markers else ""
-        return Counted(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
+        return ItemTokens(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
 
 
 class Janus(OwnNumber):
@@ -90,9 +90,9 @@ class Janus(OwnNumber):
     source: ClassVar = "transformers 5.23.0, models/janus/processing_janus.py"
     markers: ClassVar = 2
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
-        return Counted(576 + self.markers, ("576 tokens of any size, 2 markers",))
+        return ItemTokens(576 + self.markers, ("576 tokens of any size, 2 markers",))
 
 
 class Queries(ImagesOnly):
@@ -101,11 +101,11 @@ class Queries(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("blip-2", "instructblip")
     source: ClassVar = "transformers 5.23.0, models/blip_2/processing_blip_2.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
         said = settings.own if settings.own.says("num_query_tokens") else settings.section()
         tokens = said.count("num_query_tokens")
-        return Counted(tokens, (f"{tokens:,} queries, for an image of any size",))
+        return ItemTokens(tokens, (f"{tokens:,} queries, for an image of any size",))
 
 
 class Idefics2(ImagesOnly):
@@ -115,11 +115,11 @@ class Idefics2(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("idefics2",)
     source: ClassVar = "transformers 5.23.0, models/idefics2/processing_idefics2.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         split = settings.part("image").flag("do_image_splitting")
         tokens = settings.own.optional("image_seq_len", 64, least=1)
         parts = 5 if split else 1
-        return Counted(
+        return ItemTokens(
             parts * tokens + parts + 1,
             (
                 f"{'quarters and the whole' if split else '1 image'}: {parts} x {tokens:,} tokens",

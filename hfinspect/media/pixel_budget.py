@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Part, Settings
+from .processor_settings import ProcessorSettings, SettingsPart
 from .resizing import frames_within_budget, within_budget
-from .rule import Counted, Rule, takes_no
+from .rule import ItemTokens, TokenRule, takes_no
 
 
-def budget(part: Part) -> tuple[int, int]:
+def budget(part: SettingsPart) -> tuple[int, int]:
     """Least and most pixels: ``size``, over which ``min_pixels`` and ``max_pixels`` of older files
     win (``Qwen2VLImageProcessor.__init__``)."""
     least = part.count("min_pixels") if part.says("min_pixels") else 0
@@ -35,7 +35,7 @@ def grid_steps(
     )
 
 
-class PixelBudget(Rule):
+class PixelBudget(TokenRule):
     """Qwen2-VL: each frame has the budget of an image of its own; two frames are a patch."""
 
     types: ClassVar[tuple[str, ...]] = (
@@ -49,15 +49,15 @@ class PixelBudget(Rule):
     source: ClassVar = "transformers 5.23.0, models/qwen2_vl/image_processing_qwen2_vl.py"
     enlarged: ClassVar = False
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         high, wide = within_budget(
             image.height, image.width, patch * merge, *budget(part), enlarged=self.enlarged
         )
-        return Counted(*grid_steps(high, wide, patch, merge))
+        return ItemTokens(*grid_steps(high, wide, patch, merge))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.model_type == "colqwen2":
             takes_no("video", settings)
         part = settings.part("video")
@@ -65,14 +65,14 @@ class PixelBudget(Rule):
         high, wide = self.frame_size(video, part, patch * merge)
         return of_frames(video, part, high, wide)
 
-    def frame_size(self, video: VideoItem, part: Part, factor: int) -> tuple[int, int]:
+    def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         return within_budget(video.height, video.width, factor, *budget(part))
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)
 
 
-def of_frames(video: VideoItem, part: Part, high: int, wide: int) -> Counted:
+def of_frames(video: VideoItem, part: SettingsPart, high: int, wide: int) -> ItemTokens:
     """Tokens of all frames, ``temporal_patch_size`` of them in one."""
     patch, merge = part.count("patch_size"), part.count("merge_size")
     step = part.count("temporal_patch_size")
@@ -80,7 +80,7 @@ def of_frames(video: VideoItem, part: Part, high: int, wide: int) -> Counted:
     each, steps = grid_steps(high, wide, patch, merge)
     tokens = times * (high // patch) * (wide // patch) // merge**2
     pairs = f"{video.frames:,} frames, {step} at a time: {times:,} x {each:,} = {tokens:,} tokens"
-    return Counted(tokens, (*steps, pairs))
+    return ItemTokens(tokens, (*steps, pairs))
 
 
 class FramesShareBudget(PixelBudget):
@@ -97,7 +97,7 @@ class FramesShareBudget(PixelBudget):
     )
     source: ClassVar = "transformers 5.23.0, models/qwen3_vl/video_processing_qwen3_vl.py"
 
-    def frame_size(self, video: VideoItem, part: Part, factor: int) -> tuple[int, int]:
+    def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least = part.inner("size", "shortest_edge")
         most = part.inner("size", "longest_edge")
         if part.flag("cap_pixels_per_frame"):
@@ -116,7 +116,7 @@ class Enlarged(PixelBudget):
     source: ClassVar = "transformers 5.23.0, models/paddleocr_vl/image_processing_paddleocr_vl.py"
     enlarged: ClassVar = True
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
 
 
@@ -126,7 +126,7 @@ class FramesDivideBudget(PixelBudget):
     types: ClassVar[tuple[str, ...]] = ("video_llama_3",)
     source: ClassVar = "transformers 5.23.0, models/video_llama_3/video_processing_video_llama_3.py"
 
-    def frame_size(self, video: VideoItem, part: Part, factor: int) -> tuple[int, int]:
+    def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least, most = budget(part)
         return within_budget(video.height, video.width, factor, least, most // video.frames or 1)
 
@@ -137,18 +137,18 @@ class NamedBudget(PixelBudget):
     types: ClassVar[tuple[str, ...]] = ("minimax_m3_vl",)
     source: ClassVar = "transformers 5.23.0, models/minimax_m3_vl/video_processing_minimax_m3_vl.py"
 
-    def frame_size(self, video: VideoItem, part: Part, factor: int) -> tuple[int, int]:
+    def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least, most = part.count("min_pixels"), part.count("max_pixels")
         return within_budget(video.height, video.width, factor, least, most)
 
 
-class ImageAsFrames(Rule):
+class ImageAsFrames(TokenRule):
     """GLM-4V: an image is a video of as many frames as a patch has."""
 
     types: ClassVar[tuple[str, ...]] = ("glm4v", "glm4v_moe", "glm46v", "glm_ocr", "cosmos3_edge")
     source: ClassVar = "transformers 5.23.0, models/glm4v/image_processing_glm4v.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         step = part.count("temporal_patch_size")
@@ -156,9 +156,9 @@ class ImageAsFrames(Rule):
         high, wide = frames_within_budget(
             step, image.height, image.width, step, patch * merge, least, most
         )
-        return Counted(*grid_steps(high, wide, patch, merge))
+        return ItemTokens(*grid_steps(high, wide, patch, merge))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
         factor = part.count("patch_size") * part.count("merge_size")
         step = part.count("temporal_patch_size")
@@ -168,5 +168,5 @@ class ImageAsFrames(Rule):
         )
         return of_frames(video, part, high, wide)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)

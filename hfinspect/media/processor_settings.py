@@ -19,7 +19,7 @@ PREPROCESSOR: Final = "preprocessor_config.json"
 VIDEO: Final = "video_preprocessor_config.json"
 FILES: Final = (PROCESSOR, PREPROCESSOR, VIDEO)
 
-#: Part -> its sections of processor_config.json, and the older files that stand for it.
+#: SettingsPart -> its sections of processor_config.json, and the older files that stand for it.
 _PARTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "image": (("image_processor",), (PREPROCESSOR,)),
     "video": (("video_processor",), (VIDEO, PREPROCESSOR)),
@@ -37,7 +37,7 @@ class UnknownTokensError(Exception):
     """Why the tokens of an item are not known; the message is shown as it is."""
 
 
-class Settings:
+class ProcessorSettings:
     """The settings of one model's processor: of its parts, and its own.
 
     ``given`` are the repo's small JSON files by name, ``config`` is its config.json.
@@ -52,7 +52,7 @@ class Settings:
         self._defaults = _mapping(_recorded("defaults").get(model_type))
         self._used: set[str] = set()
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> SettingsPart:
         """The image, the video or the audio part. Raises UnknownTokensError where neither a file
         nor the library's defaults hold it."""
         sections, older = _PARTS[name]
@@ -76,7 +76,7 @@ class Settings:
         if "size" in set_by_class:  # older names of the same
             said.pop("min_pixels", None)
             said.pop("max_pixels", None)
-        return Part(where or LIBRARY, {**said, **set_by_class}, default or {})
+        return SettingsPart(where or LIBRARY, {**said, **set_by_class}, default or {})
 
     def _check_default(self, default: Mapping[str, Any]) -> None:
         """Raises UnknownTokensError where config.json shows that the model was not trained with
@@ -91,17 +91,17 @@ class Settings:
                 )
 
     @property
-    def own(self) -> Part:
+    def own(self) -> SettingsPart:
         """What the processor itself sets, outside of its parts."""
         said = self._given.get(PROCESSOR, {})
-        return Part(PROCESSOR if said else LIBRARY, said, self._defaults)
+        return SettingsPart(PROCESSOR if said else LIBRARY, said, self._defaults)
 
-    def section(self, *names: str) -> Part:
+    def section(self, *names: str) -> SettingsPart:
         """A section of config.json; the file itself without a name."""
         at: Mapping[str, Any] = self.config
         for name in names:
             at = _mapping(at.get(name))
-        return Part("config.json", at, {})
+        return SettingsPart("config.json", at, {})
 
     @property
     def source(self) -> str:
@@ -113,7 +113,7 @@ class Settings:
 LIBRARY: Final = "the defaults of transformers 5.23.0"
 
 
-class Part:
+class SettingsPart:
     """Keys of one section, each checked as it is read."""
 
     def __init__(self, where: str, said: Mapping[str, Any], default: Mapping[str, Any]) -> None:

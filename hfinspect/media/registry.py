@@ -17,8 +17,8 @@ from . import (
     split_images,
     tiles,
 )
-from .processor_settings import Settings, UnknownTokensError
-from .rule import Counted, Rule
+from .processor_settings import ProcessorSettings, UnknownTokensError
+from .rule import ItemTokens, TokenRule
 
 #: A file each; every concrete rule of a file counts.
 _FILES: Final = (
@@ -34,17 +34,17 @@ _FILES: Final = (
 )
 
 
-def _rules() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
+def _rules() -> dict[str, TokenRule]:
+    found: dict[str, TokenRule] = {}
     for module in _FILES:
         for made in vars(module).values():
-            if isinstance(made, type) and issubclass(made, Rule) and "types" in vars(made):
+            if isinstance(made, type) and issubclass(made, TokenRule) and "types" in vars(made):
                 found.update(dict.fromkeys(made.types, made()))
     return found
 
 
 #: Model type -> how its processor counts.
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, TokenRule]] = _rules()
 
 _OWN_CODE: Final = "its processor is code in its own repo, which is never run"
 _NO_TEXT: Final = "it takes no image or sound into a text that it writes"
@@ -95,7 +95,7 @@ def count_tokens(
     """
     try:
         rule = find_rule(model_type)
-        settings = Settings(model_type or "", config, given)
+        settings = ProcessorSettings(model_type or "", config, given)
         counted = _counted(rule, item, settings)
     except UnknownTokensError as error:
         return MediaTokens(item.kind, item.label, count, None, unknown=str(error))
@@ -113,7 +113,7 @@ def count_tokens(
     )
 
 
-def find_rule(model_type: str | None) -> Rule:
+def find_rule(model_type: str | None) -> TokenRule:
     """How a model type counts. Raises UnknownTokensError with the reason."""
     rule = RULES.get(model_type or "")
     if rule is None:
@@ -122,7 +122,7 @@ def find_rule(model_type: str | None) -> Rule:
     return rule
 
 
-def _counted(rule: Rule, item: MediaItem, settings: Settings) -> Counted:
+def _counted(rule: TokenRule, item: MediaItem, settings: ProcessorSettings) -> ItemTokens:
     if isinstance(item, ImageItem):
         return rule.image(item, settings)
     if isinstance(item, VideoItem):

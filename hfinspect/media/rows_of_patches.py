@@ -6,9 +6,9 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Settings
+from .processor_settings import ProcessorSettings
 from .resizing import best_resolution, within_budget
-from .rule import Counted, ImagesOnly, Rule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
 
 
 class Pixtral(ImagesOnly):
@@ -17,13 +17,13 @@ class Pixtral(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("mistral3", "mistral_large4", "pixtral")
     source: ClassVar = "transformers 5.23.0, models/pixtral/processing_pixtral.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
         patch = own.optional("patch_size", 16, least=1)
         merge = own.optional("spatial_merge_size", 1, least=1)
         longest = settings.part("image").inner("size", "longest_edge")
         rows, columns = _rounded_up(image, longest, patch * merge)
-        return Counted(
+        return ItemTokens(
             rows * (columns + 1),
             (
                 (
@@ -50,7 +50,7 @@ class Fuyu(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("fuyu",)
     source: ClassVar = "transformers 5.23.0, models/fuyu/processing_fuyu.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         high, wide = part.inner("size", "height"), part.inner("size", "width")
         scale = min(high / image.height, wide / image.width)
@@ -64,7 +64,7 @@ class Fuyu(ImagesOnly):
         )
         rows = min(high // patch_high, math.ceil(shown[0] / patch_high))
         columns = min(wide // patch_wide, math.ceil(shown[1] / patch_wide))
-        return Counted(
+        return ItemTokens(
             rows * (columns + 1),
             (f"{columns} x {rows} patches of {patch_wide} pixels", f"{rows} ends of rows"),
         )
@@ -76,7 +76,7 @@ class HunyuanVL(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("hunyuan_vl",)
     source: ClassVar = "transformers 5.23.0, models/hunyuan_vl/processing_hunyuan_vl.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         from .pixel_budget import budget
 
         part = settings.part("image")
@@ -84,7 +84,7 @@ class HunyuanVL(ImagesOnly):
         high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
         rows, columns = high // patch // merge, wide // patch // merge
         markers = 2 if settings.own.flag("cat_extra_token", default=True) else 0
-        return Counted(
+        return ItemTokens(
             rows * (columns + 1) + markers,
             (
                 f"resized to {wide:,} x {high:,}: {columns} x {rows} tokens",
@@ -93,13 +93,13 @@ class HunyuanVL(ImagesOnly):
         )
 
 
-class KimiK25(Rule):
+class KimiK25(TokenRule):
     """Kimi K2.5: shrunk to a number of patches and padded; never enlarged."""
 
     types: ClassVar[tuple[str, ...]] = ("kimi_k25",)
     source: ClassVar = "transformers 5.23.0, models/kimi_k25/image_processing_kimi_k25.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         limit = part.inner("size", "max_height") * patch
@@ -113,12 +113,12 @@ class KimiK25(Rule):
         step = patch * merge
         high = -(-min(max(1, int(image.height * scale)), limit) // step)
         wide = -(-min(max(1, int(image.width * scale)), limit) // step)
-        return Counted(high * wide, (f"{wide} x {high} tokens of {merge} x {merge} patches",))
+        return ItemTokens(high * wide, (f"{wide} x {high} tokens of {merge} x {merge} patches",))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         not_judged("video", settings)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)
 
 
@@ -129,7 +129,7 @@ class Aria(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("aria",)
     source: ClassVar = "transformers 5.23.0, models/aria/processing_aria.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         square = part.count("max_image_size")
         each = settings.own.inner("size_conversion", str(square))
@@ -137,10 +137,10 @@ class Aria(ImagesOnly):
         if part.flag("split_image"):
             best = best_resolution(image.height, image.width, part.pairs("split_resolutions"))
             squares = math.ceil(best[0] / square) * math.ceil(best[1] / square)
-        return Counted(squares * each, (f"{squares} squares of {each:,} tokens",))
+        return ItemTokens(squares * each, (f"{squares} squares of {each:,} tokens",))
 
 
-class Phi4Multimodal(Rule):
+class Phi4Multimodal(TokenRule):
     """Phi-4 multimodal: tiles of 448 pixels, each row of what the image covers with an end, and the
     whole; sounds by their frames."""
 
@@ -149,7 +149,7 @@ class Phi4Multimodal(Rule):
         "transformers 5.23.0, models/phi4_multimodal/image_processing_phi4_multimodal.py"
     )
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         from .resizing import closest_ratio, grids
 
         part = settings.part("image")
@@ -167,7 +167,7 @@ class Phi4Multimodal(Rule):
             free_wide = wide - int(image.width * down)
         kept_rows = _every_second(mask, rows, free_high // patch)
         kept_columns = _every_second(mask, columns, free_wide // patch)
-        return Counted(
+        return ItemTokens(
             256 + 1 + kept_rows * kept_columns + kept_rows + 16,
             (
                 f"{columns} x {rows} tiles of {tile} pixels: {kept_columns} x {kept_rows} tokens",
@@ -176,16 +176,16 @@ class Phi4Multimodal(Rule):
             ),
         )
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples = audio.milliseconds * part.count("sampling_rate") // 1000
         frames = max((samples - part.count("win_length")) // part.count("hop_length") + 1, 0)
         tokens = -(-frames // part.count("audio_compression_rate"))
         tokens = -(-tokens // part.count("audio_downsample_rate"))
-        return Counted(tokens, (f"{frames:,} spectrogram frames: {tokens:,} tokens",))
+        return ItemTokens(tokens, (f"{frames:,} spectrogram frames: {tokens:,} tokens",))
 
 
 def _every_second(mask: int, tiles: int, padded: int) -> int:

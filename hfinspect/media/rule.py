@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple, NoReturn
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Settings, UnknownTokensError
+from .processor_settings import ProcessorSettings, UnknownTokensError
 
 
-class Counted(NamedTuple):
+class ItemTokens(NamedTuple):
     """Tokens of one item, and the steps to them; ``cross``: those that cross-attention keeps."""
 
     tokens: int
@@ -17,7 +17,7 @@ class Counted(NamedTuple):
     cross: int = 0
 
 
-class Rule(ABC):
+class TokenRule(ABC):
     """One way to count. All three are answered, with a number or with UnknownTokensError, so that a
     family cannot be half there. ``types`` are the model types that count so, ``source`` the code
     that the rule follows."""
@@ -26,40 +26,40 @@ class Rule(ABC):
     source: ClassVar[str]
 
     @abstractmethod
-    def image(self, image: ImageItem, settings: Settings) -> Counted: ...
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens: ...
 
     @abstractmethod
-    def video(self, video: VideoItem, settings: Settings) -> Counted: ...
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens: ...
 
     @abstractmethod
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted: ...
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens: ...
 
 
-def takes_no(kind: str, settings: Settings) -> NoReturn:
+def takes_no(kind: str, settings: ProcessorSettings) -> NoReturn:
     """Raises UnknownTokensError: the processor has no such part."""
     raise UnknownTokensError(f"the processor of {settings.model_type} takes no {kind}")
 
 
-def not_judged(kind: str, settings: Settings) -> NoReturn:
+def not_judged(kind: str, settings: ProcessorSettings) -> NoReturn:
     """Raises UnknownTokensError: the processor has such a part, and no rule here follows it."""
     raise UnknownTokensError(f"no rule yet for {kind} of {settings.model_type}")
 
 
-class ImagesOnly(Rule):
+class ImagesOnly(TokenRule):
     """A rule whose processor has neither videos nor sounds."""
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)
 
 
-class SoundsOnly(Rule):
+class SoundsOnly(TokenRule):
     """A rule whose processor has neither images nor videos."""
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("image", settings)
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)

@@ -6,11 +6,11 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Part, Settings, UnknownTokensError
-from .rule import Counted, Rule
+from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
+from .rule import ItemTokens, TokenRule
 
 
-class Gemma4(Rule):
+class Gemma4(TokenRule):
     """Gemma 4: tokens between two markers; of a video each frame, whose time stands before it as
     text that is not counted."""
 
@@ -22,13 +22,13 @@ class Gemma4(Rule):
     )
     source: ClassVar = "transformers 5.23.0, models/gemma4/processing_gemma4.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens, step = _pooled(image.height, image.width, settings.part("image"))
-        return Counted(tokens + 2, (step, "2 markers"))
+        return ItemTokens(tokens + 2, (step, "2 markers"))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         tokens, step = _pooled(video.height, video.width, settings.part("video"))
-        return Counted(
+        return ItemTokens(
             video.frames * (tokens + 2),
             (
                 step,
@@ -37,27 +37,27 @@ class Gemma4(Rule):
             ),
         )
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples = audio.milliseconds * part.count("sampling_rate") // 1000
         most = settings.own.optional("audio_seq_length", 750, least=1)
         if part.raw("audio_samples_per_token") is not None:
             each = part.count("audio_samples_per_token")
             tokens = -(-samples // each)
-            return Counted(tokens + 2, (f"{each:,} samples a token, 2 markers",))
+            return ItemTokens(tokens + 2, (f"{each:,} samples a token, 2 markers",))
         frame, hop = part.count("frame_length"), part.count("hop_length")
         frames = max((samples + frame // 2 - (frame + 1)) // hop + 1, 0)
         tokens = frames
         for _ in range(2):  # two convolutions of stride 2
             tokens = (tokens - 1) // 2 + 1 if tokens else 0
         tokens = min(tokens, most)
-        return Counted(
+        return ItemTokens(
             tokens + 2,
             (f"{frames:,} spectrogram frames, four in one, at most {most:,}", "2 markers"),
         )
 
 
-def _pooled(height: int, width: int, part: Part) -> tuple[int, str]:
+def _pooled(height: int, width: int, part: SettingsPart) -> tuple[int, str]:
     """Tokens of the largest size of this shape within the budget."""
     patch, pool = part.count("patch_size"), part.count("pooling_kernel_size")
     most = part.count("max_soft_tokens")

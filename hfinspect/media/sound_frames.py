@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from ..core.media_tokens import MAX_SECONDS, AudioItem
 from .pixel_budget import FramesShareBudget, PixelBudget
-from .processor_settings import Part, Settings
-from .rule import Counted, SoundsOnly, not_judged
+from .processor_settings import ProcessorSettings, SettingsPart
+from .rule import ItemTokens, SoundsOnly, not_judged
 
 
-def samples_of(audio: AudioItem, part: Part) -> int:
+def samples_of(audio: AudioItem, part: SettingsPart) -> int:
     return audio.milliseconds * part.count("sampling_rate") // 1000
 
 
@@ -21,7 +21,7 @@ def pooled(frames: int) -> int:
     return ((frames - 1) // 2 + 1 - 2) // 2 + 1
 
 
-def window_frames(part: Part) -> int:
+def window_frames(part: SettingsPart) -> int:
     """Spectrogram frames of a window: the class computes them, whatever ``nb_max_frames`` is."""
     seconds = part.count("chunk_length", most=MAX_SECONDS)
     return seconds * part.count("sampling_rate") // part.count("hop_length")
@@ -33,9 +33,9 @@ class Whisper(SoundsOnly):
     types: ClassVar[tuple[str, ...]] = ("whisper",)
     source: ClassVar = "transformers 5.23.0, models/whisper/feature_extraction_whisper.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = window_frames(settings.part("audio"))
-        return Counted(
+        return ItemTokens(
             0,
             (
                 f"padded to {frames:,} spectrogram frames, two in one",
@@ -51,15 +51,15 @@ class Qwen2Audio(SoundsOnly):
     types: ClassVar[tuple[str, ...]] = ("qwen2_audio",)
     source: ClassVar = "transformers 5.23.0, models/qwen2_audio/processing_qwen2_audio.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
 
 
-def cut_off(audio: AudioItem, part: Part) -> Counted:
+def cut_off(audio: AudioItem, part: SettingsPart) -> ItemTokens:
     most = window_frames(part)
     frames = min(math.ceil(samples_of(audio, part) / part.count("hop_length")), most)
     tokens = max(pooled(frames), 0)
-    return Counted(
+    return ItemTokens(
         tokens, (f"{frames:,} spectrogram frames (at most {most:,}), four in one: {tokens:,}",)
     )
 
@@ -70,7 +70,7 @@ class Qwen25Omni(PixelBudget):
     types: ClassVar[tuple[str, ...]] = ("qwen2_5_omni", "qwen2_5_omni_thinker")
     source: ClassVar = "transformers 5.23.0, models/qwen2_5_omni/processing_qwen2_5_omni.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
 
 
@@ -80,16 +80,16 @@ class Qwen3Omni(PixelBudget):
     types: ClassVar[tuple[str, ...]] = ("qwen3_omni_moe", "qwen3_omni_moe_thinker")
     source: ClassVar = "transformers 5.23.0, models/qwen3_omni_moe/processing_qwen3_omni_moe.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         return in_chunks(samples_of(audio, part) // part.count("hop_length"))
 
 
-def in_chunks(frames: int, chunk: int = 100) -> Counted:
+def in_chunks(frames: int, chunk: int = 100) -> ItemTokens:
     """Three convolutions of stride 2 over each chunk."""
     rest = frames % chunk
     tokens = frames // chunk * 13 + max((((rest - 1) // 2 + 1 - 1) // 2 + 1 - 1) // 2 + 1, 0)
-    return Counted(
+    return ItemTokens(
         tokens,
         (f"{frames:,} spectrogram frames in chunks of {chunk}, 13 tokens each: {tokens:,}",),
     )
@@ -101,20 +101,20 @@ class Qwen3Asr(SoundsOnly):
     types: ClassVar[tuple[str, ...]] = ("qwen3_asr",)
     source: ClassVar = "transformers 5.23.0, models/qwen3_asr/processing_qwen3_asr.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples = max(samples_of(audio, part), part.optional("min_length", 0))
         return in_chunks(samples // part.count("hop_length"))
 
 
-class Windows(SoundsOnly):
+class SoundWindows(SoundsOnly):
     """Audio Flamingo 3: windows of 30 seconds, up to ``max_audio_len`` seconds."""
 
     types: ClassVar[tuple[str, ...]] = ("audioflamingo3",)
     source: ClassVar = "transformers 5.23.0, models/audioflamingo3/processing_audioflamingo3.py"
     longest: ClassVar = 600
 
-    def frames(self, audio: AudioItem, settings: Settings) -> int:
+    def frames(self, audio: AudioItem, settings: ProcessorSettings) -> int:
         part = settings.part("audio")
         samples, hop = samples_of(audio, part), part.count("hop_length")
         window = part.count("chunk_length") * part.count("sampling_rate")
@@ -123,25 +123,25 @@ class Windows(SoundsOnly):
         whole, rest = divmod(min(samples, most * window), window)
         return whole * (window // hop) + math.ceil(rest / hop)
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = self.frames(audio, settings)
         tokens = max(pooled(frames), 0)
-        return Counted(
+        return ItemTokens(
             tokens, (f"{frames:,} spectrogram frames in all windows, four in one: {tokens:,}",)
         )
 
 
-class GlmAsr(Windows):
+class GlmAsr(SoundWindows):
     """GLM-ASR: convolved to a half, four in one."""
 
     types: ClassVar[tuple[str, ...]] = ("glmasr",)
     source: ClassVar = "transformers 5.23.0, models/glmasr/processing_glmasr.py"
     longest: ClassVar = 655
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = self.frames(audio, settings)
         tokens = max(((frames - 1) // 2 + 1 - 4) // 4 + 1, 0)
-        return Counted(tokens, (f"{frames:,} spectrogram frames, eight in one: {tokens:,}",))
+        return ItemTokens(tokens, (f"{frames:,} spectrogram frames, eight in one: {tokens:,}",))
 
 
 class GraniteSpeech(SoundsOnly):
@@ -152,7 +152,7 @@ class GraniteSpeech(SoundsOnly):
         "transformers 5.23.0, models/granite_speech/feature_extraction_granite_speech.py"
     )
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         rate = part.optional("sampling_rate", 16_000, least=1)
         hop = part.inner("melspec_kwargs", "hop_length") if part.raw("melspec_kwargs") else 160
@@ -161,7 +161,7 @@ class GraniteSpeech(SoundsOnly):
         frames = (audio.milliseconds * rate // 1000 // hop + 1) // 2
         blocks = math.ceil(frames / window)
         each = window // shorter
-        return Counted(
+        return ItemTokens(
             blocks * each,
             (f"{frames:,} encoder frames in {blocks:,} blocks of {window}, {each} tokens each",),
         )
@@ -173,5 +173,5 @@ class SeenAndHeard(FramesShareBudget):
     types: ClassVar[tuple[str, ...]] = ("dots3_note",)
     source: ClassVar = "transformers 5.23.0, models/dots3_note/processing_dots3_note.py"
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         not_judged("audio", settings)

@@ -7,14 +7,14 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Settings
-from .rule import Counted, Rule, takes_no
+from .processor_settings import ProcessorSettings
+from .rule import ItemTokens, TokenRule, takes_no
 
 #: The library never makes an image larger (``MAX_IMAGE_SIZE`` of Idefics 3).
 _LONGEST = 4096
 
 
-class Idefics3(Rule):
+class Idefics3(TokenRule):
     """Idefics 3: squares with two markers each, an end of line a row, then the whole.
 
     The empty line between the last row and the whole is one token, as in the tokenizers of the
@@ -24,7 +24,7 @@ class Idefics3(Rule):
     types: ClassVar[tuple[str, ...]] = ("idefics3", "smolvlm")
     source: ClassVar = "transformers 5.23.0, models/idefics3/image_processing_idefics3.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         each = settings.own.optional("image_seq_len", 169, least=1)
         rows = columns = 0
@@ -37,14 +37,14 @@ class Idefics3(Rule):
         if rows:
             steps.insert(0, f"{columns} x {rows} squares of {each:,} tokens and 2 markers")
             steps.insert(1, f"{rows} ends of rows")
-        return Counted(whole + rows * (columns * (each + 2) + 1), tuple(steps))
+        return ItemTokens(whole + rows * (columns * (each + 2) + 1), tuple(steps))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.model_type != "smolvlm":
             takes_no("video", settings)
         settings.part("video")
         each = settings.own.optional("image_seq_len", 169, least=1) + 3
-        return Counted(
+        return ItemTokens(
             video.frames * (each + 1) + 1,
             (
                 f"{video.frames:,} frames of {each:,} tokens, 3 of them markers",
@@ -53,7 +53,7 @@ class Idefics3(Rule):
             ),
         )
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)
 
 

@@ -6,12 +6,12 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import Part, Settings
+from .processor_settings import ProcessorSettings, SettingsPart
 from .resizing import closest_ratio, grids
-from .rule import Counted, ImagesOnly, Rule, takes_no
+from .rule import ImagesOnly, ItemTokens, TokenRule, takes_no
 
 
-def tiles_of(image: ImageItem, part: Part) -> tuple[int, str]:
+def tiles_of(image: ImageItem, part: SettingsPart) -> tuple[int, str]:
     """Tiles of GOT-OCR 2's image processor, and the step. A grid of one tile has no thumbnail."""
     most = part.count("max_patches")
     if most <= 1 or not part.flag("crop_to_patches"):
@@ -28,22 +28,22 @@ def with_thumbnail(columns: int, rows: int) -> tuple[int, str]:
     return count + 1, f"{columns} x {rows} tiles and the whole: {count + 1}"
 
 
-class InternVL(Rule):
+class InternVL(TokenRule):
     """InternVL: the processor cuts always, whatever the file's ``crop_to_patches``; a frame
     of a video is one tile on a line, with its number as text that is not counted."""
 
     types: ClassVar[tuple[str, ...]] = ("internvl",)
     source: ClassVar = "transformers 5.23.0, models/internvl/processing_internvl.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         each = settings.own.optional("image_seq_length", 256, least=1)
         tiles, step = tiles_of(image, settings.part("image"))
-        return Counted(2 + each * tiles, (step, f"{each:,} tokens a tile, 2 markers"))
+        return ItemTokens(2 + each * tiles, (step, f"{each:,} tokens a tile, 2 markers"))
 
-    def video(self, video: VideoItem, settings: Settings) -> Counted:
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("video")
         each = settings.own.optional("image_seq_length", 256, least=1) + 2
-        return Counted(
+        return ItemTokens(
             each * video.frames + video.frames - 1,
             (
                 f"{video.frames:,} frames of {each:,} tokens, 2 of them markers",
@@ -52,7 +52,7 @@ class InternVL(Rule):
             ),
         )
 
-    def audio(self, audio: AudioItem, settings: Settings) -> Counted:
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("audio", settings)
 
 
@@ -62,7 +62,7 @@ class Qianfan(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("qianfan_ocr",)
     source: ClassVar = "transformers 5.23.0, models/qianfan_ocr/processing_qianfan_ocr.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         return InternVL().image(image, settings)
 
 
@@ -72,9 +72,9 @@ class GotOcr2(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("got_ocr2",)
     source: ClassVar = "transformers 5.23.0, models/got_ocr2/processing_got_ocr2.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tiles, step = tiles_of(image, settings.part("image"))
-        return Counted(256 * tiles, (step, "256 tokens a tile"))
+        return ItemTokens(256 * tiles, (step, "256 tokens a tile"))
 
 
 class AyaVision(ImagesOnly):
@@ -83,13 +83,13 @@ class AyaVision(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("aya_vision",)
     source: ClassVar = "transformers 5.23.0, models/aya_vision/processing_aya_vision.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
         merged = own.optional("patch_size", 28, least=1) * own.optional("downsample_factor", 1)
         across = own.optional("img_size", 364, least=1) // max(merged, 1)
         tiles, step = tiles_of(image, settings.part("image"))
         tokens = across * across
-        return Counted(
+        return ItemTokens(
             tiles * (tokens + 1) + 2,
             (step, f"{across} x {across} tokens a tile and one before it, 2 markers"),
         )
@@ -101,7 +101,7 @@ class Cohere2Vision(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("cohere2_vision",)
     source: ClassVar = "transformers 5.23.0, models/cohere2_vision/processing_cohere2_vision.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         tiles, step = 1, "1 tile"
         most = part.count("max_patches")
@@ -110,7 +110,7 @@ class Cohere2Vision(ImagesOnly):
             tiles, step = with_thumbnail(*_least_enlarged(image, tile, grids(1, most)))
         across = part.optional("patch_size", 16, least=1)
         tokens = across * across
-        return Counted(
+        return ItemTokens(
             2 + tiles * (tokens + 1),
             (step, f"{across} x {across} tokens a tile and one after it, 2 markers"),
         )
@@ -135,7 +135,7 @@ class DeepseekOcr2(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("deepseek_ocr2",)
     source: ClassVar = "transformers 5.23.0, models/deepseek_ocr2/processing_deepseek_ocr2.py"
 
-    def image(self, image: ImageItem, settings: Settings) -> Counted:
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
         patch = own.optional("patch_size", 16, least=1)
         ratio = own.optional("downsample_ratio", 4, least=1)
@@ -147,7 +147,7 @@ class DeepseekOcr2(ImagesOnly):
             known = grids(part.count("min_patches"), part.count("max_patches"))
             columns, rows = closest_ratio(image.height, image.width, tile, known)
             tiles = columns * rows
-        return Counted(
+        return ItemTokens(
             whole + local * tiles + 1,
             (f"the whole: {whole:,} tokens", f"{tiles} tiles of {local:,}, 1 separator"),
         )

@@ -1,4 +1,4 @@
-"""Settings of strangers: any value gives a number or a reason, and none takes long."""
+"""ProcessorSettings of strangers: any value gives a number or a reason, and none takes long."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 
 from hfinspect.core.media_tokens import AudioItem, ImageItem, MediaItem, VideoItem
 from hfinspect.media import registry
-from hfinspect.media.rule import Rule
+from hfinspect.media.rule import TokenRule
 from hfinspect.trees.catalog import families
 
 from ..cli.program import ROOT
@@ -72,7 +72,7 @@ def test_every_type_that_sees_or_hears_is_answered_or_refused() -> None:
 
 def test_a_rule_answers_for_all_three_and_says_its_source() -> None:
     for rule in registry.RULES.values():
-        assert isinstance(rule, Rule)
+        assert isinstance(rule, TokenRule)
         assert not inspect.isabstract(type(rule))
         assert rule.source.startswith("transformers 5.23.0, models/")
         assert type(rule).__doc__
