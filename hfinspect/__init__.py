@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         VariantFile,
         WeightFile,
     )
+    from .core.scan_summary import RowGroup, RowGroups, ScanSummary, SizeClass
     from .core.tensor import Packed, TensorInfo, TensorSpec
     from .core.tokenizer_facts import (
         AddedToken,
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
         WeightChanges,
     )
     from .errors import HfinspectError
-    from .scanning import scan
+    from .scanning import report, scan
     from .sources.deadline import Deadline, Timeout
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
@@ -148,6 +149,7 @@ _HOMES = {
     "core.recipe_list": "RecipeList",
     "core.refs": "Origin",
     "core.results": "Adapter Failure Inspection Member Quantization Totals VariantFile WeightFile",
+    "core.scan_summary": "RowGroup RowGroups ScanSummary SizeClass",
     "core.tensor": "Packed TensorInfo TensorSpec",
     "core.tokenizer_facts": "AddedToken ChatTemplate ContextLengths SpecialToken TokenizerFacts "
     "Vocabulary",
@@ -155,7 +157,7 @@ _HOMES = {
     "core.verdicts": "AuditFinding AuditResult Unchecked",
     "core.weight_changes": "ChangedTensors EqualFile FileIdentity ReadingCost WeightChanges",
     "errors": "HfinspectError",
-    "scanning": "scan",
+    "scanning": "report scan",
     "sources.deadline": "Deadline Timeout",
     "sources.header_cache": "HeaderCache",
     "sources.hub.client": "HubClient",
@@ -245,9 +247,13 @@ __all__ = [
     "RecipeSize",
     "Role",
     "Row",
+    "RowGroup",
+    "RowGroups",
+    "ScanSummary",
     "Section",
     "Session",
     "Share",
+    "SizeClass",
     "SourceChoice",
     "SpecialToken",
     "Stage",
@@ -283,6 +289,7 @@ __all__ = [
     "memory",
     "predict",
     "recipes",
+    "report",
     "runs",
     "scan",
     "tokenizer",

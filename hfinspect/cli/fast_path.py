@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "compare",
     "audit",
     "scan",
+    "report",
     "architectures",
     "cache",
     "serve",

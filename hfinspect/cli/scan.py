@@ -206,7 +206,9 @@ def scan(
             expected="one of them",
         )
     if totals_only:
-        job = _reported(query, asked, limit, columns, audit or wish is not None)
+        if recursive:
+            raise UsageError("--totals-only", "is about models of the Hub", expected="a list")
+        job = _reported(query, asked, targets, limit, columns, audit or wish is not None)
     else:
         job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
     if by_column:
@@ -268,26 +270,31 @@ def _usual_format(output: Path | None) -> str:
 
 
 def _reported(
-    query: HubQuery, asked: ScanOptions, limit: int | None, columns: str | None, audit: bool
+    query: HubQuery,
+    asked: ScanOptions,
+    text: str | None,
+    limit: int | None,
+    columns: str | None,
+    audit: bool,
 ) -> Job:
-    """What the Hub's list says of itself, one request a page and no other."""
+    """What the Hub says of its models itself: one request a page of its list, or one a name."""
     from functools import partial
 
-    from ..scanning.row_work import reported
+    from ..scanning.row_work import Reported
     from ..scanning.rows import chosen_columns
-    from .listing import listed
+    from .listing import listed, named
     from .scan_run import Job
 
-    if not query:
-        raise UsageError(
-            "--totals-only", "needs the Hub's list", expected="--author, --filter or --search"
-        )
     if audit:
         raise UsageError("--totals-only", "has columns of its own, no audit and no memory")
     chosen = chosen_columns(columns, totals=True)
-    list_from = partial(listed, asked, query, limit, ("sha", "safetensors"))
-    work = partial(reported, columns=chosen)
+    work = Reported(asked, chosen)
     named_too = (*chosen, *_named(columns))
+    if not query:
+        found = named(text, False, limit)
+        total = sum(1 for _ in found)
+        return Job(found, total, work, chosen, named=named_too, options=asked)
+    list_from = partial(listed, asked, query, limit, work.expand)
     return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=asked)
 
 

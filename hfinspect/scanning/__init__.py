@@ -5,5 +5,6 @@ A target never stops the others: what went wrong is a ``Failure`` in its row.
 """
 
 from .engine import inspect_one, run, scan
+from .summary import report
 
-__all__ = ["inspect_one", "run", "scan"]
+__all__ = ["inspect_one", "report", "run", "scan"]

@@ -7,21 +7,24 @@ from concurrent.futures import Executor
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..core.hub_info import HubInfo
 from ..core.records import dataclass
 from ..core.refs import ModelRef
 from ..core.results import Failure
+from ..core.text import clean
 from ..core.verdicts import AuditResult
 from ..errors import (
     HfinspectError,
     MalformedError,
     RequestTimeoutError,
     UnknownArchitectureError,
+    UsageError,
 )
 from ..inspecting.build import Inspected
 from ..inspecting.inspect_run import inspect_opened, of_pipeline
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
-from ..sources.hub.search import ListedModel
+from ..sources.hub.search import CONFIG, ListedModel, listed_model
 from ..sources.local import LocalSource
 from ..sources.memoized import MemoizedSource
 from ..sources.opening import Access, errors_about
@@ -117,19 +120,72 @@ class RowWork:
         return row["commit"] == current_commit(item.target, self.options, deadline)
 
 
-def reported(item: Item, columns: Sequence[str] = tuple(TOTALS_COLUMNS)) -> Row:
-    """``--totals-only``: what the Hub's list says of itself, without another request."""
-    model = item.listed
-    assert model is not None
-    dtypes = " ".join(f"{dtype}:{count}" for dtype, count in model.reported.items())
-    values: Row = {
+@dataclass(frozen=True)
+class Reported:
+    """``--totals-only``: what the Hub says of a model itself, from its list or, of a name, by one
+    request. Plain data: it travels to other processes."""
+
+    options: ScanOptions
+    columns: tuple[str, ...] = tuple(TOTALS_COLUMNS)
+
+    @property
+    def expand(self) -> tuple[str, ...]:
+        """The Hub's names of what has the columns."""
+        wanted = {
+            "safetensors": ("hub_reported_parameters", "hub_reported_dtypes"),
+            CONFIG: ("model_type", "architecture"),
+            "gated": ("gated",),
+            "lastModified": ("last_modified",),
+            "library_name": ("library",),
+            "pipeline_tag": ("task",),
+            "tags": ("license",),
+        }
+        return ("sha", *(key for key, of in wanted.items() if not set(of).isdisjoint(self.columns)))
+
+    def __call__(self, item: Item) -> Row:
+        """The model's row; what is wrong with it is in the row."""
+        if item.row is not None:
+            return item.row
+        deadline = Deadline(self.options.timeout)
+        try:
+            model = item.listed or within(
+                deadline, lambda: self._listed(item.target, deadline), item.target
+            )
+        except HfinspectError as error:
+            return row_of(Failure(item.target, error), self.columns, item.target)
+        values = _reported_values(model)
+        return {
+            **lead(item.target, commit=model.commit),
+            **{name: values[name] for name in self.columns},
+        }
+
+    def _listed(self, target: str, deadline: Deadline) -> ListedModel:
+        client, _ = shared(self.options)
+        access = Access(endpoint=self.options.endpoint, timeout=deadline, client=client)
+        ref = access.resolve(target)
+        if ref.repo_id is None:
+            raise UsageError(target, "is not on the Hub", expected="org/name with --totals-only")
+        return listed_model(
+            client, ref.repo_id, ref.revision, expand=self.expand, deadline=deadline
+        )
+
+
+def _reported_values(model: ListedModel) -> Row:
+    """The columns that begin with ``hub_reported_`` are the Hub's counts, by its own rules."""
+    dtypes = " ".join(f"{clean(dtype)}:{count}" for dtype, count in model.reported.items())
+    info = model.info or HubInfo()
+    gated = info.gated
+    return {
         "repo_id": model.repo_id,
         "hub_reported_parameters": model.reported_total,
         "hub_reported_dtypes": dtypes or None,
-    }
-    return {
-        **lead(item.target, commit=model.commit),
-        **{name: values[name] for name in columns},
+        "model_type": model.model_type,
+        "architecture": model.architecture,
+        "license": info.license,
+        "gated": str(gated).lower() if isinstance(gated, bool) else gated,
+        "last_modified": info.last_modified,
+        "library": info.library,
+        "task": info.task,
     }
 
 

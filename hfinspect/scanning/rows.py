@@ -224,7 +224,15 @@ TOTALS_COLUMNS: Final[Mapping[str, Described]] = {
     "repo_id": Described("string", "`org/name`"),
     "hub_reported_parameters": Described("int64", "the Hub's own total, by its own rules"),
     "hub_reported_dtypes": Described("string", "the Hub's own counts, as `BF16:123 F32:45`"),
+    "model_type": Described("string", "of config.json"),
+    "architecture": Described("string", "the class that the config names"),
+    **{
+        name: Described("string", COLUMNS[name].meaning)
+        for name in ("license", "gated", "last_modified", "library", "task")
+    },
 }
+#: Columns for which the Hub sends a chat template with every model: only if they are named.
+_LONG: Final = ("model_type", "architecture")
 
 
 #: What rows can be sorted by.
@@ -236,7 +244,7 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
     an inspection. ``totals``: those of the Hub's own report instead. Raises UsageError."""
     known = tuple(TOTALS_COLUMNS) if totals else (*COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS)
     if text is None:
-        return known if totals else tuple(COLUMNS)
+        return tuple(name for name in known if name not in _LONG) if totals else tuple(COLUMNS)
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in known and name not in LEADING]
     if not names:
@@ -348,5 +356,6 @@ def columns_table() -> str:
         lines += [
             f"| `{name}` | {column.kind} | {column.meaning}{note} |"
             for name, column in group.items()
+            if group is COLUMNS or name not in COLUMNS
         ]
     return "\n".join(lines)

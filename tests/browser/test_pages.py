@@ -59,6 +59,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     commands["compare"] = ["compare", MODELS / "gpt2", MODELS / "openai-gpt"]
     commands["audit"] = ["audit", model, MODELS / "gpt2"]
     commands["tensors"] = ["tensors", MODELS / "gpt2"]
+    rows = folder / "rows.csv"
+    assert program("scan", str(MODELS), "--recursive", "-q", "-o", str(rows)).code == 0
+    commands["report"] = ["report", rows]
     made = {}
     for name, command in commands.items():
         made[name] = folder / f"{name}.html"
@@ -77,6 +80,7 @@ KINDS = (
     "compare",
     "audit",
     "tensors",
+    "report",
 )
 
 
@@ -366,7 +370,8 @@ def test_tables_are_filtered_sorted_and_copied(browser: Chromium, pages: dict[st
 
 
 @pytest.mark.parametrize(
-    "name", ("deepseek-v3", "hostile", "pipeline", "adapter", "audit", "compare", "memory")
+    "name",
+    ("deepseek-v3", "hostile", "pipeline", "adapter", "audit", "compare", "memory", "report"),
 )
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing_serious(

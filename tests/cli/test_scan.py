@@ -113,7 +113,7 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
         (["list", "--resume", "--format", "table", "-o", "x"], "--resume: needs a file of rows"),
         (["list", "--format", "parquet"], "format parquet: needs a file"),
         (["list", "--author", "org"], "Hub options were given too"),
-        (["list", "--totals-only"], "--totals-only: needs the Hub's list"),
+        ([".", "--recursive", "--totals-only"], "is about models of the Hub"),
         (["list", "--shard", "0/3"], "shard 0/3: does not exist"),
         (["list", "--shard", "x"], "shard 'x': is malformed"),
         (["--author", "a", "--totals-only", "--audit"], "has columns of its own"),

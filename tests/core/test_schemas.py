@@ -37,4 +37,4 @@ def test_every_schema_states_the_one_version(path: Path) -> None:
 
 def test_the_version_was_raised_once() -> None:
     assert SCHEMA_VERSION == "2.0"
-    assert len(SCHEMAS) == 13
+    assert len(SCHEMAS) == 14

@@ -7,15 +7,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Final, NamedTuple
-from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 
 from ...core.hub_info import HubInfo
 from ...core.records import dataclass
+from ...core.text import clean
 from ...errors import UsageError
 from ..deadline import Deadline
 from ..source import FileEntry
 from .client import GZIP, HubClient, Request, api_json
-from .model_info import Listing, commit_of, info_of, is_repo_id, parse_listing
+from .model_info import (
+    MAX_LISTING_BYTES,
+    Listing,
+    check_repo_id,
+    commit_of,
+    info_of,
+    is_repo_id,
+    parse_listing,
+)
 from .wire.address import is_same_host
 from .wire.answer import Answer, BrokenAnswerError
 
@@ -25,8 +34,15 @@ SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScor
 PAGE = 1000
 #: What HubInfo is made of, but for the tags.
 INFO = ("gated", "lastModified", "library_name", "pipeline_tag", "cardData")
+#: The same for a list that is of interest by itself: tags have the licence in fewer bytes.
+SHORT_INFO = ("gated", "lastModified", "library_name", "pipeline_tag", "tags")
+#: What of a model's own info says which class it is; the Hub repeats a few keys of config.json.
+CONFIG = "config"
 #: The Hub's cursors have some 200 characters.
 MAX_CURSOR = 4096
+#: Characters of a class's name that are kept.
+MAX_WORD = 200
+_WITH_INFO = frozenset(("siblings", *SHORT_INFO))
 #: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
 _MAX_PAGE_BYTES = 128 << 20
 
@@ -49,7 +65,8 @@ BEGIN: Final = ListPlace()
 class ListedModel:
     """One entry of a list. ``reported`` are the parameters by dtype that the Hub reports:
     counted by its own rules, not by ours; empty where it reports none. ``files`` are names without
-    sizes, None where they were not requested. ``end`` is the place after it."""
+    sizes, None where they were not requested. ``model_type`` and ``architecture`` are what the Hub
+    repeats of config.json. ``end`` is the place after it."""
 
     repo_id: str
     commit: str | None = None
@@ -58,6 +75,8 @@ class ListedModel:
     files: tuple[str, ...] | None = None
     info: HubInfo | None = None
     private: bool | None = None
+    model_type: str | None = None
+    architecture: str | None = None
     end: ListPlace = BEGIN
 
     def listing(self) -> Listing | None:
@@ -119,6 +138,28 @@ def _cursor(url: str | None) -> str:
     return cursor if len(cursor) <= MAX_CURSOR else ""
 
 
+def listed_model(
+    client: HubClient,
+    repo_id: str,
+    revision: str | None = None,
+    *,
+    expand: tuple[str, ...],
+    deadline: Deadline,
+) -> ListedModel:
+    """What a list would say of one model, by one request. Raises AccessError subclasses."""
+    asked = client.asked(repo_id, revision)
+    check_repo_id(asked)
+    url = f"{client.endpoint}/api/models/{repo_id}"
+    if revision is not None:
+        url += f"/revision/{quote(revision, safe='')}"
+    url += "?" + urlencode([("expand", name) for name in expand])
+
+    def handle(answer: Answer) -> ListedModel:
+        return _model(api_json(answer, MAX_LISTING_BYTES))
+
+    return client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
+
+
 def checked_sort(sort: str) -> str:
     """The Hub's name of an order. Raises UsageError with the nearest."""
     known = {name.lower(): name for name in SORTS}
@@ -166,6 +207,10 @@ def _model(item: object) -> ListedModel:
     parameters = told.get("parameters") if isinstance(told, dict) else None
     total = told.get("total") if isinstance(told, dict) else None
     counts = parameters.items() if isinstance(parameters, dict) else ()
+    config = item.get("config")
+    config = config if isinstance(config, dict) else {}
+    classes = config.get("architectures")
+    named = classes[0] if isinstance(classes, list) and classes else None
     return ListedModel(
         repo_id,
         commit_of(item),
@@ -173,9 +218,15 @@ def _model(item: object) -> ListedModel:
         total if isinstance(total, int) and not isinstance(total, bool) else None,
         _files(item, repo_id),
         # A list may be of a million models: no tags.
-        replace(info_of(item), tags=()) if "siblings" in item else None,
+        replace(info_of(item), tags=()) if not item.keys().isdisjoint(_WITH_INFO) else None,
         item["private"] if isinstance(item.get("private"), bool) else None,
+        _word(config.get("model_type")),
+        _word(named),
     )
+
+
+def _word(value: object) -> str | None:
+    return clean(value, MAX_WORD) if isinstance(value, str) and value else None
 
 
 def _files(item: dict[str, object], repo_id: str) -> tuple[str, ...] | None:
