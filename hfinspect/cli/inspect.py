@@ -63,7 +63,7 @@ def inspect(
         if revision or by != "component" or set_ or file or update:
             raise UsageError(
                 "--revision, --by, --set, --file and --update",
-                "are for one model, and several were given",
+                "need one model, but several were given",
                 hint="write the revision with its model: org/name@revision",
             )
         show(models, source, format_, output, token, timeout, kept)

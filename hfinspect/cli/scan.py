@@ -286,7 +286,7 @@ def _reported(
     from .scan_run import Job
 
     if audit:
-        raise UsageError("--totals-only", "has columns of its own, no audit and no memory")
+        raise UsageError("--totals-only", "has its own columns, without audit and memory")
     chosen = chosen_columns(columns, totals=True)
     work = Reported(asked, chosen)
     named_too = (*chosen, *_named(columns))

@@ -137,7 +137,7 @@ class Cursor:
         if self._read + missing > self._limit:
             raise LimitError(
                 self._reader.path,
-                f"the header goes on past {self._read:,} bytes",
+                f"the header continues past {self._read:,} bytes",
                 expected=f"at most {self._limit:,}",
                 where=f"byte {self.position}",
             )

@@ -196,7 +196,7 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
 def _more(found: Memory) -> str:
     own, main = found.own_context, found.main
     if own and main is not None and main.context > own:
-        return f"+ the card has room for more than the {main.context:,} tokens that were asked"
+        return f"+ the card has room for more than the {main.context:,} tokens"
     return (
         f"+ the card has room for more than the model's own {own:,} tokens"
         if own

@@ -100,7 +100,7 @@ class Journal:
     def _not_ours(self, number: int) -> UsageError:
         error = UsageError(
             str(self.path),
-            f"line {number + 1} is not a row of such a scan",
+            f"line {number + 1} is not a row of this scan",
             expected="the output of the same command",
             hint="begin a new file",
         )

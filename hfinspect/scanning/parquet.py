@@ -85,7 +85,7 @@ def _schema(types: Mapping[str, str]) -> Any:
 def _not_ours(output: Path) -> UsageError:
     error = UsageError(
         str(output),
-        "is not an output of such a scan",
+        "is not an output of this scan",
         expected="the output of the same command",
         hint="begin a new file",
     )

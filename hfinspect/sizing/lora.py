@@ -233,7 +233,7 @@ def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
     if experts:
         raise UsageError(
             f"target {experts[0]}",
-            "is an expert: one tensor for all experts in transformers, no linear layer",
+            "is an expert: one tensor for all experts in transformers, not a linear layer",
             hint=f"name projections outside the experts of {prediction.architecture}, as q_proj",
         )
 

@@ -54,7 +54,7 @@ def refuse_outside(target: str, path: str, where: str | None = None) -> None:
     if _Places.allowed is not None and not may_be_read(path):
         raise UnreadableError(
             target,
-            "lies outside the folders that this server may read",
+            "is outside the folders that this server may read",
             where=where,
             hint="name its folder when you start the server",
         )

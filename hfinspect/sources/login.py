@@ -30,7 +30,9 @@ def login(
     if session is None:
         return token, endpoint
     if token is not None or endpoint is not None:
-        raise UsageError("session", "is given, and so is a token or an endpoint", expected="one")
+        raise UsageError(
+            "session", "cannot be combined with a token or an endpoint", expected="one of them"
+        )
     try:
         return session.token, session.endpoint
     except AttributeError:

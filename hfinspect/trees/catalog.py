@@ -341,7 +341,7 @@ def _unknown(name: str, known: list[str], where: str | None, what: str) -> Unkno
         "is not in the catalog",
         where=where,
         nearest=nearest,
-        hint=(f"nearest known: {', '.join(nearest)}" if nearest else "nothing near it is known")
+        hint=(f"nearest known: {', '.join(nearest)}" if nearest else "no similar name is known")
         + "; a checkpoint's headers are read without the catalog, "
         "or install hfinspect[transformers]",
     )

@@ -146,7 +146,7 @@ def _target(given: object) -> Any:
 def _changes(question: Mapping[str, Any]) -> dict[str, Any]:
     changes = question.get("set") or []
     if not isinstance(changes, list) or not all(isinstance(one, str) for one in changes):
-        raise UsageError("the changes", "are no list of texts", expected="KEY=VALUE")
+        raise UsageError("the changes", "are not a list of texts", expected="KEY=VALUE")
     return {"overrides": parse_overrides(changes)}
 
 

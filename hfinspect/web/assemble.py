@@ -108,7 +108,7 @@ def assemble(
             str(pyodide),
             f"has no {missing[0]}",
             expected="the unpacked npm package pyodide",
-            hint="docs/browser.md says how to get it",
+            hint="see docs/browser.md",
         )
     try:
         written = list(_written(output, pyodide, endpoint, storage))

@@ -116,7 +116,7 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
         ([".", "--recursive", "--totals-only"], "is about models of the Hub"),
         (["list", "--shard", "0/3"], "shard 0/3: does not exist"),
         (["list", "--shard", "x"], "shard 'x': is malformed"),
-        (["--author", "a", "--totals-only", "--audit"], "has columns of its own"),
+        (["--author", "a", "--totals-only", "--audit"], "has its own columns"),
     ],
 )
 def test_what_cannot_be_is_said_at_once(tmp_path: Path, arguments: list[str], text: str) -> None:

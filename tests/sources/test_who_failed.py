@@ -277,7 +277,7 @@ def test_it_is_a_line_of_its_own_on_a_terminal(hub: HubServer, tmp_path: Path) -
 
 def test_an_encoding_that_nobody_knows(hub: HubServer) -> None:
     hub.fail("body", body=b"zzzz", headers={"Content-Encoding": "zstd"})
-    with pytest.raises(NetworkError, match="sent the encoding zstd, which nobody requested"):
+    with pytest.raises(NetworkError, match="sent the encoding zstd, which hfinspect did"):
         source(hub, "org/model").list_files()
     assert hub.meter.count("hub") == 1
 
@@ -286,7 +286,7 @@ def test_a_range_that_was_not_requested(hub: HubServer) -> None:
     read = model(hub)
     hub.fail("range", host="cdn")
     error = failing(read)
-    assert error.found == f"{hub.cdn} answered bytes 1-100 where 0-99 were asked"
+    assert error.found == f"{hub.cdn} answered bytes 1-100 where 0-99 were requested"
     assert hub.meter.count("cdn") == 1
 
 

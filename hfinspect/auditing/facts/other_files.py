@@ -184,7 +184,7 @@ def graph_gadgets(source: Source, path: str, reads: int) -> list[Gadget]:
     reader = _reader(source, path, reads)
     name = path.rpartition("/")[2].lower()
     if name == "saved_model.cpb":
-        raise UnreadPartError(path, "a SavedModel in pieces, which is not looked into")
+        raise UnreadPartError(path, "a SavedModel in pieces, which hfinspect does not read")
     if name.endswith(".keras"):
         return keras_gadgets(Windows(reader))
     if not name.endswith((".onnx", ".pb", ".pbtxt")):

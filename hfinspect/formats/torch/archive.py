@@ -150,7 +150,7 @@ def _ambiguous(path: str, problem: str) -> FormatError:
         problem,
         rule="zip-ambiguous",
         expected="an archive that every reader reads alike",
-        hint="do not load it: what is looked at may not be what is loaded",
+        hint="do not load it: another reader may see other content",
     )
 
 

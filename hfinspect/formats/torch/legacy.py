@@ -69,7 +69,7 @@ class _Growing:
         if have >= MAX_PICKLE_BYTES:
             raise LimitError(
                 self._file.path,
-                f"its pickle goes on past {have:,} bytes",
+                f"its pickle continues past {have:,} bytes",
                 expected=f"at most {MAX_PICKLE_BYTES:,}",
             )
         self.data = self._file.read(0, min(have * GROWTH, MAX_PICKLE_BYTES))

@@ -156,7 +156,7 @@ def check_repo_id(asked: RequestContext) -> None:
     if _USUAL_ID.fullmatch(asked.repo_id):
         return  # what judges the others takes longer to import than a request
     if IN_BROWSER:
-        raise UsageError(asked.repo_id, "is no repo id", expected="org/name")
+        raise UsageError(asked.repo_id, "is not a repo id", expected="org/name")
     from huggingface_hub.errors import HFValidationError
 
     try:

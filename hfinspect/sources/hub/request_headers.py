@@ -27,7 +27,7 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
         # Said here because the HTTP library's error would quote it.
         raise UnauthorizedError(
             asked.subject,
-            "the token has characters that no token has",
+            "the token has characters that tokens never have",
             hint="set the token again with `hf auth login` or HF_TOKEN",
         )
     if secret:
@@ -49,7 +49,7 @@ def _user_agent() -> str:
         return agent
     if not (origin.isascii() and origin.isprintable()):
         raise UsageError(
-            "HF_HUB_USER_AGENT_ORIGIN", "has characters that no header can hold", hint="unset it"
+            "HF_HUB_USER_AGENT_ORIGIN", "has characters that a header cannot hold", hint="unset it"
         )
     return f"{agent}; origin/{origin}"
 

@@ -82,7 +82,9 @@ class Dropped:
                 self._sent.pop(order.id, None)
         if order.data is None or len(order.data) != stop - start:
             raise UnreadableError(
-                name, "cannot be read by the browser: it changed, or is gone", hint="drop it again"
+                name,
+                "cannot be read by the browser: it changed or was removed",
+                hint="drop it again",
             )
         return order.data
 
@@ -212,7 +214,7 @@ def _sizes(body: bytes) -> dict[str, int]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, list) or len(given) > MAX_FILES:
-        raise UsageError("the dropped files", "are no list", expected=f"at most {MAX_FILES:,}")
+        raise UsageError("the dropped files", "are not a list", expected=f"at most {MAX_FILES:,}")
     sizes = {}
     for one in given:
         name, size = (one.get("name"), one.get("size")) if isinstance(one, dict) else (None, None)

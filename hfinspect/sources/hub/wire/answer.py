@@ -176,7 +176,7 @@ class Answer:
         end = stop if size is None else min(stop, size)
         if first != start or last + 1 > end or (size is not None and last + 1 != end):
             raise UnusableAnswerError(
-                f"answered bytes {first}-{last} where {start}-{end - 1} were asked"
+                f"answered bytes {first}-{last} where {start}-{end - 1} were requested"
             )
         return self._just(first, last + 1, size)
 
@@ -237,7 +237,7 @@ class Answer:
     def _inflated(self) -> Iterator[bytes]:
         if self._coding not in ("gzip", "x-gzip", "deflate"):
             raise UnusableAnswerError(
-                f"sent the encoding {clean(self._coding, 20)}, which nobody requested"
+                f"sent the encoding {clean(self._coding, 20)}, which hfinspect did not request"
             )
         inflater = zlib.decompressobj(wbits=47)  # 32 + 15: gzip or zlib, by its first bytes
         try:
