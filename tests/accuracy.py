@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
+from hfinspect.core.library_versions import TRANSFORMERS_RUN
 from hfinspect.sizing.llama_cpp_cells import refused, reserved
 from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES
@@ -51,7 +52,13 @@ def rows() -> Iterator[Row]:
     ratios = [test_transformers_workspace.ratio(row) for row in test_transformers_workspace.ROWS]
     within = [1 <= ratio <= test_transformers_workspace.LIMIT for ratio in ratios]
     what = "limit of generate()'s workspace"
-    yield Row(what, "transformers 5.23.0 on torch 2.13.0", 0, sum(within), within.count(False))
+    yield Row(
+        what,
+        f"transformers {TRANSFORMERS_RUN} on torch 2.13.0",
+        0,
+        sum(within),
+        within.count(False),
+    )
     yield _types()
     yield from _sizes()
 

@@ -51,7 +51,7 @@ def from_file(path: Path) -> Iterator[str]:
         raise EntryNotFoundError(
             str(path),
             "does not exist",
-            hint="give a file with one model per line; hfinspect inspect reads one model",
+            hint="give a file with one model per line; one model is read by inspect",
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

@@ -28,9 +28,9 @@ with the next token only (``DynamicSlidingWindowLayer`` keeps a view of all). Th
 prompt takes less.
 
 Source: models/*/modeling_*.py, generation/utils.py (``_sample``), cache_utils.py, masking_utils.py,
-integrations/sdpa_attention.py of transformers 5.23.0, read on 2026-11-28 and compared with
-fixtures/oracle/transformers_workspace.json. States of recurrent layers are not in it: what their
-kernels take depends on which are installed.
+integrations/sdpa_attention.py of transformers (``TRANSFORMERS_RUN``), read on 2026-11-28 and
+compared with fixtures/oracle/transformers_workspace.json. States of recurrent layers are not in it:
+what their kernels take depends on which are installed.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
         own = getattr(model.config, "decoder", model.config)
         ids = torch.full((own.num_codebooks, tokens), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
-    # Since 5.24 the argument has another name in some classes.
+    # In later releases the argument has another name.
     slot = "past_key_values" if "past_key_values" in arguments else "cache"
     inputs: dict[str, Any] = {"use_cache": True}
     own_inputs = inputs_of(whole, ids)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
@@ -96,7 +95,9 @@ class Sglang(RowPerToken):
 
     def _beside(self, step: Workspace, limit: WorkspaceLimit) -> Workspace:
         """What is left free of the device, at least for a step."""
-        from ..workspace import RUNTIME_BYTES  # most runs size nothing
+        from fractions import Fraction  # most runs size nothing
+
+        from ..workspace import RUNTIME_BYTES
         from .sglang_reserve import MIB, HeldCard, left_free, served, static_share
 
         facts, nbytes = limit.facts, self.device_nbytes
