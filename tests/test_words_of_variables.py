@@ -30,10 +30,9 @@ LEFT: dict[str, int] = {
     "inspecting": 5,
     "pictures.py": 83,
     "reports": 774,
-    "running": 27,
+    "running": 19,
     "scanning": 78,
     "sizing": 764,
-    "web": 39,
 }
 
 

@@ -82,10 +82,10 @@ def answer(text: str, reach: Reach = Reach()) -> str:  # noqa: B008 - frozen
     try:
         return json.dumps(_answered(_question(text), reach))
     except HfinspectError as error:
-        found = error_answer(error)
+        failure = error_answer(error)
         if not reach.own_login and error.kind in _PAGE_HINTS:
-            found["hint"] = _PAGE_HINTS[error.kind]
-        return json.dumps(found)
+            failure["hint"] = _PAGE_HINTS[error.kind]
+        return json.dumps(failure)
 
 
 def prepare() -> None:
@@ -105,12 +105,12 @@ def _question(text: str) -> dict[str, Any]:
     if len(text) > MAX_QUESTION:
         raise UsageError("the question", "is too long", expected=f"{MAX_QUESTION:,} characters")
     try:
-        found = json.loads(text)
+        question = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        question = None
+    if not isinstance(question, dict):
         raise UsageError("the question", "is not a JSON object")
-    return found
+    return question
 
 
 def _answered(question: Mapping[str, Any], reach: Reach) -> Answer:
@@ -164,9 +164,9 @@ def _report(question: Mapping[str, Any], reads: Reads) -> Made:
     from ..reports import card_block, overview
     from ..reports import portrait as portraits
 
-    found = portrait(_target(question.get("target")), **reads, **_changes(question))
-    inspection = found.inspection
-    drawn = portraits.lay_out(found, groups=inspection.components)
+    drawing = portrait(_target(question.get("target")), **reads, **_changes(question))
+    inspection = drawing.inspection
+    drawn = portraits.lay_out(drawing, groups=inspection.components)
     layers = per_layer(inspection.tensors)
     shown = overview.lay_out(inspection, groups=inspection.components, layers=layers)
     svg = render("svg", lambda: drawn, inspection.to_dict)
@@ -178,11 +178,11 @@ def _memory(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import pictures
     from ..reports.memory_screen import lay_out
 
-    found, curves = pictures.memory_drawn(
+    memory, curves = pictures.memory_drawn(
         _target(question.get("target")), **reads, **_changes(question), **_sizes(question)
     )
-    document = lay_out(found, curves, drawn=True)
-    return Made(document.title, document, found.to_dict())
+    document = lay_out(memory, curves, drawn=True)
+    return Made(document.title, document, memory.to_dict())
 
 
 def _explain(question: Mapping[str, Any], reads: Reads) -> Made:
@@ -190,9 +190,9 @@ def _explain(question: Mapping[str, Any], reads: Reads) -> Made:
     from ..reports.explained import lay_out
 
     target = _target(question.get("target"))
-    found = api.explain(target, **reads, **_changes(question))
-    document = lay_out(found, drawn=True)
-    return Made(document.title, document, found.to_dict())
+    explanation = api.explain(target, **reads, **_changes(question))
+    document = lay_out(explanation, drawn=True)
+    return Made(document.title, document, explanation.to_dict())
 
 
 def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
@@ -202,9 +202,9 @@ def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
     target = _target(question.get("target"))
     if not isinstance(target, str):
         raise UsageError("a config", "has no files to audit", hint="drop the folder")
-    found = api.audit(target, **reads)
-    document = lay_out([found], lines=False, fixes=True)
-    return Made(document.title, document, to_dict([found]))
+    audited = api.audit(target, **reads)
+    document = lay_out([audited], lines=False, fixes=True)
+    return Made(document.title, document, to_dict([audited]))
 
 
 def _compare(question: Mapping[str, Any], reads: Reads) -> Made:
@@ -212,9 +212,9 @@ def _compare(question: Mapping[str, Any], reads: Reads) -> Made:
     from ..reports.comparison import lay_out
 
     first, other = _target(question.get("target")), _target(question.get("other"))
-    found = api.compare(first, other, **reads)
-    document = lay_out(found, drawn=True)
-    return Made(document.title, document, found.to_dict())
+    comparison = api.compare(first, other, **reads)
+    document = lay_out(comparison, drawn=True)
+    return Made(document.title, document, comparison.to_dict())
 
 
 _MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any], Reads], Made]]] = {

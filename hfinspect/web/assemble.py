@@ -138,18 +138,20 @@ def _written(
 def page_files(allowed: str, offered: Mapping[str, Any]) -> dict[str, bytes]:
     """The files of the page by name, with its Content-Security-Policy and settings."""
     app = files(__package__) / "app"
-    found = {item.name: item.read_bytes() for item in app.iterdir()}
+    contents = {item.name: item.read_bytes() for item in app.iterdir()}
     marks = {"POLICY": allowed, "VERSION": __version__, "ANSWERER": offered["answerer"]}
     for mark, value in marks.items():
-        found["index.html"] = found["index.html"].replace(f"@{mark}@".encode(), value.encode())
-    return {**found, "settings.json": json.dumps(offered).encode()}
+        contents["index.html"] = contents["index.html"].replace(
+            f"@{mark}@".encode(), value.encode()
+        )
+    return {**contents, "settings.json": json.dumps(offered).encode()}
 
 
 def served_files() -> dict[str, bytes]:
     """The same for ``hfinspect serve``: the page asks its server and nobody else."""
     offered = {**settings(), "answerer": "server"}
-    kept = page_files(policy(None, (), in_page=False), offered)
-    return {name: content for name, content in kept.items() if name not in _OF_PAGE}
+    files = page_files(policy(None, (), in_page=False), offered)
+    return {name: content for name, content in files.items() if name not in _OF_PAGE}
 
 
 def _file(path: Path, data: bytes) -> Path:

@@ -69,11 +69,11 @@ class OpenModels:
     def _source(self, ref: ModelRef, access: Access, token: str | None) -> MemoizedSource:
         now = self._clock()
         young = [one for one in self._opened if now - one.since < MAX_AGE]
-        found = next((one for one in young if (one.ref, one.token) == (ref, token)), None)
-        if found is None:
+        model = next((one for one in young if (one.ref, one.token) == (ref, token)), None)
+        if model is None:
             source = MemoizedSource(access.open(ref), MemoryKeeper())
-            found = _OpenModel(ref, token, source, now)
-        found.source.heed(Deadline.of(access.timeout))
-        others = [one for one in young if one is not found]
-        self._opened = [*others[1 - MAX_OPEN :], found]
-        return found.source
+            model = _OpenModel(ref, token, source, now)
+        model.source.heed(Deadline.of(access.timeout))
+        others = [one for one in young if one is not model]
+        self._opened = [*others[1 - MAX_OPEN :], model]
+        return model.source

@@ -181,13 +181,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             raise _Refused(404, "there is no such question")
         body = self._body()
         try:
-            found = asked(self.server, name[:_MAX_NAME], body)
+            content = asked(self.server, name[:_MAX_NAME], body)
         except HfinspectError as error:
-            found = error_answer(error)
+            content = error_answer(error)
         except Exception as error:  # the outermost place of a thread: the page must hear of it
             traceback.print_exc()
-            found = {"error": f"a bug of hfinspect: {error!r}", "hint": "please report it"}
-        return json.dumps(found).encode(), _TYPES[".json"]
+            content = {"error": f"a bug of hfinspect: {error!r}", "hint": "please report it"}
+        return json.dumps(content).encode(), _TYPES[".json"]
 
     def _check(self, *, asks: bool) -> None:
         if self.server.gate.is_stranger(self.client_address[1]):
