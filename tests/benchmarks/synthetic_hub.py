@@ -242,7 +242,7 @@ class SyntheticHub(HubServer):
 
 def entry(number: int, expand: list[str]) -> dict[str, object]:
     """One entry of the list. Its totals are numbers of the Hub's own, which nobody counts."""
-    chance = random.Random(-number)
+    chance = random.Random(f"entry {number}")  # Random(-1) is Random(1)
     total = int(10 ** chance.uniform(6, 11))
     values: dict[str, object] = {
         "sha": sha_of(number),
