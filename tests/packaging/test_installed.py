@@ -37,7 +37,8 @@ needed: hfinspect.Memory = hfinspect.memory({"model_type": "gpt2"}, context="1k"
 
 def test_sizes(distributions: tuple[Path, Path]) -> None:
     wheel, sdist = distributions
-    assert wheel.stat().st_size < 2_100_000
+    # 1 MB of it are families, 0.25 MB of these traces; verbs of 2026 brought it over two.
+    assert wheel.stat().st_size < 2_300_000
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
         # Recordings are 20 MB; families that are data are 2.6 MB of what is there.
