@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..checkpoints.one_file import gathered, read_json
 from ..core.config import config_given
 from ..core.media_tokens import AudioItem, MediaTokens
-from ..errors import HfinspectError, MalformedError
+from ..errors import MalformedError
 from ..media.processor_settings import FILES
 from ..media.registry import count_tokens
 from ..sizing.memory_request import AdapterBytes, MemoryRequest
@@ -20,6 +20,9 @@ from ..sources.source import Source
 from .build import Inspected
 from .inspect_run import inspect_opened
 from .mmproj import holds_projector
+
+#: Of a GGUF model: the file has no settings of a processor.
+_OF_LLAMA_CPP: Final = "llama.cpp counts them by rules of its own, of which none is here yet"
 
 
 def with_media(
@@ -34,7 +37,13 @@ def with_media(
     if not request.items:
         return request
     found = whole.inspection
-    given = processor_files(target, access, revision)
+    if found.format == "gguf":
+        unknown = tuple(
+            MediaTokens(item.kind, item.label, count, None, unknown=_OF_LLAMA_CPP)
+            for item, count in request.items
+        )
+        return replace(request, media=unknown)
+    given, broken = processor_files(target, access, revision)
     media = tuple(
         count_tokens(item, found.model_type, found.config or {}, given, count)
         for item, count in request.items
@@ -45,7 +54,7 @@ def with_media(
     positions = request.encoder_tokens
     if positions is None and cross and not any(_is_sound(one) for one in media):
         positions = cross
-    return replace(request, media=media, context=context, encoder_tokens=positions)
+    return replace(request, media=media, context=context, encoder_tokens=positions, remarks=broken)
 
 
 def _is_sound(one: MediaTokens) -> bool:
@@ -77,7 +86,8 @@ def with_mmproj(
         try:
             read = inspect_opened(files[0], ref, source, access, file=files[0]).inspection
         except MalformedError as error:
-            return replace(request, remarks=(f"{files[0]} could not be read: {error}",))
+            remark = f"{files[0]} could not be read: {error}"
+            return replace(request, remarks=(*request.remarks, remark))
     if read.nbytes is None or not holds_projector(read.metadata):
         return request
     size = AdapterBytes(files[0], read.nbytes, read.parameters or 0, "the mmproj file")
@@ -91,13 +101,11 @@ def _is_beside(name: str, folder: str) -> bool:
 
 def processor_files(
     target: object, access: Access, revision: str | None = None
-) -> Mapping[str, Mapping[str, Any]]:
-    """The processor's small files of a repo or a directory, by name; none of a config alone.
-
-    A file that is broken is left out, as the count then says what it lacks. Raises AccessErrors.
-    """
+) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
+    """The processor's small files of a repo or a directory, by name, and which of them are broken;
+    none of a config alone. Raises AccessErrors."""
     if config_given(target) is not None:
-        return {}
+        return {}, ()
     ref = access.resolve(target, revision)
     if ref.path is not None and Path(ref.path).expanduser().is_file():
         ref = replace(ref, path=str(Path(ref.path).expanduser().parent), file=None)
@@ -105,11 +113,14 @@ def processor_files(
         return read_files(source)
 
 
-def read_files(source: Source) -> Mapping[str, Mapping[str, Any]]:
+def read_files(source: Source) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
     """Of a source that is open."""
     held = [name for name in FILES if name in source.list_files()]
     read = gathered(source, [partial(read_json, source, name) for name in held])
+    broken = []
     for one in read:
-        if one.error is not None and not isinstance(one.error, HfinspectError):
+        if isinstance(one.error, MalformedError):
+            broken.append(f"{one.path} could not be read: {one.error}")
+        elif one.error is not None:
             raise one.error
-    return {one.path: one.mapping for one in read if one.error is None and one.mapping}
+    return {one.path: one.mapping for one in read if one.mapping}, tuple(broken)

@@ -54,6 +54,11 @@ def test_memory_adds_the_one_that_lies_next_to_a_model(folder: Path) -> None:
     assert "with the mmproj file mmproj-F32.gguf: 2.56 kB" in both.notes
 
 
+def test_images_of_a_gguf_model_are_refused_by_name(folder: Path) -> None:
+    (image,) = hfinspect.memory(str(folder / "model.gguf"), context=64, image="64x64").media
+    assert image.unknown.startswith("llama.cpp counts them by rules of its own")
+
+
 def test_of_several_none_is_added(folder: Path) -> None:
     (folder / "mmproj-F16.gguf").write_bytes(mmproj())
     alone = hfinspect.memory(str(MODEL), context=64)

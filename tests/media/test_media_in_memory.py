@@ -98,10 +98,11 @@ def test_defaults_that_are_not_the_model_s_are_no_answer() -> None:
     assert "patch_size 14 is not the model's 16" in image.unknown
 
 
-def test_a_broken_file_is_as_one_that_is_missing(model: Path) -> None:
+def test_a_broken_file_is_named(model: Path) -> None:
     (model / "preprocessor_config.json").write_text("[")
-    (image,) = hfinspect.memory(str(model), image="1024x1024").media
-    assert image.settings == "the defaults of transformers 5.23.0"
+    found = hfinspect.memory(str(model), image="1024x1024")
+    assert found.media[0].settings == "the defaults of transformers 5.23.0"
+    assert any("preprocessor_config.json could not be read" in note for note in found.notes)
 
 
 def test_cross_attention_keeps_an_image() -> None:
