@@ -93,22 +93,19 @@ def _names(annotation: str) -> set[str]:
 
 
 def tables() -> str:
-    """All public types, each with a table of its fields."""
+    """All public types, each with a list of its fields."""
     parts = []
     for name in public_types():
         text = inspect.getdoc(getattr(hfinspect, name)) or ""
         first = re.split(r"(?<!et al)\.(?:\s|$)", " ".join(text.split("\n\n")[0].split()))[0]
-        rows = ["| field | unit | meaning |", "| --- | --- | --- |"]
-        rows += [_row(line.name, line) for line in documented(name)]
-        rows += [_row(f"{line.name} (property)", line) for line in properties(name)]
-        parts.append("\n".join([f"### {name}", "", _plain(first) + ".", "", *rows]))
+        rows = [_row(line, line.unit) for line in documented(name)]
+        rows += [_row(line, "property") for line in properties(name)]
+        parts.append("\n".join([f"### {name}", "", first.replace("``", "`") + ".", "", *rows]))
     return "\n\n".join(parts)
 
 
-def _row(title: str, line: Line) -> str:
-    field, _, kind = title.partition(" ")
-    shown = f"`{field}`" + (f" {kind}" if kind else "")
-    return f"| {shown} | {line.unit} | {_plain(line.meaning)} |"
+def _row(line: Line, kind: str) -> str:
+    return f"- `{line.name}`{f' ({kind})' if kind else ''}: {line.meaning.replace('``', '`')}"
 
 
 def _plain(text: str) -> str:
