@@ -179,10 +179,12 @@ def _moments(
     limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
 ) -> _Moments:
     vocabulary, hidden = limit.token_table
-    size, found = limit.size, widths(limit, hidden)
+    if "widths" not in limit.by_rule:  # once, however many contexts are tried
+        limit.by_rule["widths"] = widths(limit, hidden)
+    size, found = limit.size, limit.by_rule["widths"]
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
     square = batch * tokens**2
-    windows = {layer.window for layer in limit.layers if layer.keys_values}
+    windows = limit.windows
     masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
