@@ -287,13 +287,13 @@ def ids() -> list[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("families", nargs="*", help="names; all if none is given")
+    parser.add_argument("names", nargs="*", help="names; all if none is given")
     parser.add_argument("--ids", action="store_true", help="only the ids of added tokens")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
-    made: dict[str, Any] = {"ids": {"cases": ids()}} if not options.families else {}
+    made: dict[str, Any] = {"ids": {"cases": ids()}} if not options.names else {}
     if not options.ids:
-        names = [name for name in TOKENIZERS if not options.families or name in options.families]
+        names = [name for name in TOKENIZERS if not options.names or name in options.names]
         made |= {name: recorded(name) for name in names}
     for name, content in made.items():
         text = json.dumps(content, ensure_ascii=False, indent=1)
