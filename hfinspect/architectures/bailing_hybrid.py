@@ -1,6 +1,7 @@
 """Ling 2.6 (Ant Group 2026; transformers/models/bailing_hybrid). The class ties nothing, whatever
 tie_word_embeddings says."""
 
+from ..core.library_versions import REVISED
 from ..layers import mixtures as m
 from ..layers.blocks import convolved_projections
 from ..layers.composing import respelled
@@ -11,6 +12,8 @@ from ..trees import Component, Linear, ModelConfig, Module, State, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
+    if c.saved_between("5", REVISED):  # these releases read no such key
+        c = c.with_values(q_lora_rank=None)
     block, heads = latent(query_rank=None)(d, c), c.dim("num_attention_heads", default=32)
     gate = Linear(d.width(c), heads, bias=False, kind="gate")
     return respelled(block.adding(g_proj=gate), {"o_proj": "dense"})

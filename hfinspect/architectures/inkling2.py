@@ -1,6 +1,7 @@
 """Inkling 2 with its tower (2026; transformers/models/inkling2): a ViT with scaled residuals,
 squares of patches through two layers, and text. File names are those of the first release."""
 
+from ..core.library_versions import REVISED
 from ..layers.composing import composed, respelled, without_static_cache
 from ..layers.multimodal import within
 from ..trees import ModelConfig, Module, Weight, builder, register
@@ -46,10 +47,15 @@ def _generation(c: ModelConfig) -> Module:
     return Module(_WHOLE, model=model)
 
 
+def _tower_alone(c: ModelConfig) -> Module:
+    """A save without the head had the tower's names in memory until the release REVISED."""
+    return (_in_memory if c.saved_between("0", REVISED) else _vision_model)(c)
+
+
 #: A save of it alone has the names of transformers' own attributes for the tower.
 _PARTS = {
     "language_model": within("text_config", inkling2_text.model),
-    "vision_tower": within("vision_config", _in_memory),
+    "vision_tower": within("vision_config", _tower_alone),
 }
 _WHOLE = f"{_NAME}ForConditionalGeneration"
 _CLASSES = composed({_WHOLE: _generation, f"{_NAME}Model": _PARTS})

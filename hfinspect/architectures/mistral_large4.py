@@ -4,6 +4,7 @@ those of transformers in part."""
 
 from dataclasses import replace
 
+from ..core.library_versions import REVISED
 from ..layers import mixtures as m
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
@@ -110,7 +111,13 @@ def _text(c: ModelConfig) -> Module:
     model, turned = TEXT.model(c), c.dim("qk_rope_head_dim", default=64, minimum=0)
     share = c.section("rope_parameters").number("partial_rotary_factor", default=1.0)
     half = (turned if share == 1 else Dim(int(turned * share))) // 2
-    model.inside("rotary_emb").adding(alpha=Buffer(half))
+    # A buffer until the release REVISED, in files of the same name and shape.
+    alpha = (
+        Buffer(half)
+        if c.saved_between("0", REVISED)
+        else Weight(half, component=Component.EMBEDDING)
+    )
+    model.inside("rotary_emb").adding(alpha=alpha)
     return model
 
 

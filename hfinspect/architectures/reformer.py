@@ -1,6 +1,7 @@
 """Reformer (Kitaev et al. 2020): reversible layers of local attention or of attention by hashing;
 their two streams make everything after them twice as wide (transformers/models/reformer)."""
 
+from ..core.library_versions import REVISED
 from ..layers.blocks import activation, size
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier, dense_classifier
@@ -74,7 +75,9 @@ def model(c: ModelConfig) -> Module:
 
 
 def _words(c: ModelConfig) -> Module:
-    words = Linear(2 * _hidden(c), _vocab(c), bias=False, kind="lm_head")
+    # Since the release REVISED a second one, of the matrix, is saved next to the head's own bias.
+    two = not c.saved_between("0", REVISED)
+    words = Linear(2 * _hidden(c), _vocab(c), bias=two, kind="lm_head")
     bias = Weight(_vocab(c), kind="lm_head")
     return Module("ReformerOnlyLMHead", decoder=words, bias=bias, component=Component.HEAD)
 

@@ -12,6 +12,7 @@ Every number comes back as a Dim that remembers its key, so shapes can explain t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,6 +64,35 @@ def reads_noted() -> Iterator[Reads]:
         _READS.reset(token)
 
 
+#: Major and minor number of a release: (4, 57).
+Release = tuple[int, int]
+_RELEASE = re.compile(r"(\d{1,4})(?:\.(\d{1,4}))?(?![\d])", re.ASCII)
+_ASKED: ContextVar[set[str] | None] = ContextVar("releases that decide", default=None)
+
+
+@contextmanager
+def releases_asked() -> Iterator[set[str]]:
+    """Collects the releases that decide on something within the block where a config names none."""
+    asked: set[str] = set()
+    token = _ASKED.set(asked)
+    try:
+        yield asked
+    finally:
+        _ASKED.reset(token)
+
+
+def release_of(values: Mapping[str, Any]) -> Release | None:
+    """The release of transformers that a config says it was saved by, or None."""
+    text = values.get("transformers_version")
+    return _numbers(text) if isinstance(text, str) and _RELEASE.match(text) else None
+
+
+def _numbers(text: str) -> Release:
+    named = _RELEASE.match(text)
+    assert named is not None
+    return int(named[1]), int(named[2] or 0)
+
+
 @runtime_checkable
 class HasConfig(Protocol):
     """An object that knows its config.json, as the config classes of libraries do."""
@@ -110,12 +140,15 @@ class ModelConfig:
         kind: str | None = None,
         *,
         fixed: bool = False,
+        saved_by: Release | None = None,
     ) -> None:
         named = None if fixed else values.get("model_type")
         self.given = values
         self.path = path
         self.kind: str | None = named if isinstance(named, str) else kind
         self.fixed = fixed
+        #: The release of transformers that saved it: the outermost config's, or this one's own.
+        self.saved_by: Release | None = saved_by or release_of(values)
         self._keys: ConfigKeys = keys_of(self.kind)
         #: key -> the alias under which its value stands in the file
         self._aliased = self._keys.aliased(values)
@@ -309,7 +342,7 @@ class ModelConfig:
         if not isinstance(value, Mapping):
             raise self.error(key, value, "an object")
         kind, fixed = self._keys.sections.get(key), key in self._keys.fixed
-        return ModelConfig(value, f"{self.path}{key}.", kind, fixed=fixed)
+        return self._of(value, f"{self.path}{key}.", kind, fixed=fixed)
 
     def sections(self) -> tuple[ModelConfig, ...]:
         """Nested configs: those that are written down, and those that the class has without."""
@@ -325,15 +358,31 @@ class ModelConfig:
             key = own.get(key, key)
             if given.get(key) is None and not (key in given and isinstance(default, bool)):
                 given[key] = default  # an alias that the file has still comes first
-        return ModelConfig(given, self.path, self.kind, fixed=self.fixed)
+        return self._of(given, self.path, self.kind, fixed=self.fixed)
 
     def with_values(self, **values: Any) -> ModelConfig:
         """The same config with these in place of what the file says."""
-        return ModelConfig({**self.given, **values}, self.path, self.kind, fixed=self.fixed)
+        return self._of({**self.given, **values}, self.path, self.kind, fixed=self.fixed)
 
     def read_as(self, kind: str | None) -> ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
-        return ModelConfig(self.given, self.path, kind)
+        return self._of(self.given, self.path, kind)
+
+    def _of(
+        self, values: Mapping[str, Any], path: str, kind: str | None, *, fixed: bool = False
+    ) -> ModelConfig:
+        """Another view of what the same release saved."""
+        return ModelConfig(values, path, kind, fixed=fixed, saved_by=self.saved_by)
+
+    def saved_between(self, first: str, end: str) -> bool:
+        """Whether transformers of a release from ``first`` on and before ``end`` ("4.57") saved the
+        config; where it names no release, or none that can be read, False."""
+        asked = _ASKED.get()
+        if self.saved_by is None:
+            if asked is not None:
+                asked.add(end)
+            return False
+        return _numbers(first) <= self.saved_by < _numbers(end)
 
     def of_type(self, *types: str) -> ModelConfig:
         """The same config. Raises UnknownArchitectureError where it names a model_type that is none
@@ -352,7 +401,7 @@ class ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""
         own = self._keys.own
         plain = {key: value for key, value in self.given.items() if key not in own}
-        return ModelConfig(plain, self.path, self.kind, fixed=self.fixed)
+        return self._of(plain, self.path, self.kind, fixed=self.fixed)
 
     # ---- keys that every family shares
 

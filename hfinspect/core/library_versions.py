@@ -8,6 +8,8 @@ from typing import Final
 
 #: Names and shapes, keys of configs, and lists of classes are of this release.
 TRANSFORMERS: Final = "5.24.0"
+#: Since this one some classes save other tensors, and keep routers in float32 (``saved_between``).
+REVISED: Final = "5.24"
 #: Caches and activations were recorded by running models of this release.
 TRANSFORMERS_RUN: Final = "5.23.0"
 #: The same as texts name it: major and minor number.

@@ -109,6 +109,7 @@ def from_prediction(
         findings=(
             *assumed_finding(assumed, prediction),
             *_how_built(prediction),
+            *_without_release(prediction),
             *findings,
             *(() if packed is None else packed.findings),
         ),
@@ -135,6 +136,18 @@ def _how_built(prediction: Prediction) -> list[Finding]:
     if prediction.family is not None:
         return []
     return [Finding("built-by-transformers", prediction.because, severity="note")]
+
+
+def _without_release(prediction: Prediction) -> list[Finding]:
+    """A note where releases of transformers save this class otherwise, and the config names none:
+    the newest one was taken."""
+    if not prediction.releases:
+        return []
+    text = (
+        f"config.json names no transformers_version; transformers before "
+        f"{prediction.releases[-1]} saves {prediction.architecture} otherwise"
+    )
+    return [Finding("release-assumed", text, severity="note")]
 
 
 class TensorCounts(NamedTuple):

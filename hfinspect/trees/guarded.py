@@ -43,7 +43,8 @@ class GuardedRead:
             outer, name = self.place(path)
             inner = outer.section(name)
             if path in self.absent and not outer.says(name):
-                inner = ModelConfig(self.absent[path], inner.path, inner.kind)
+                values, by = self.absent[path], inner.saved_by
+                inner = ModelConfig(values, inner.path, inner.kind, saved_by=by)
             self._sections[path] = inner
         return self._sections[path]
 
@@ -178,6 +179,12 @@ class GuardedRead:
         section, last = self.place(key)
         if last == "model_type" and section.fixed:
             return  # its class reads no such key
+        if "saved_between" in guard:
+            first, end, wanted = guard["saved_between"]
+            if self._config.saved_between(first, end) is not wanted:
+                by = self._config.given.get("transformers_version")
+                raise self.refused("transformers_version", by)
+            return
         if guard.get("absent"):
             if self.given(key):
                 raise self.refused(key, self.raw(key))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.components import Role
-from ..core.config import ModelConfig, Reads, keys_read, reads_noted
+from ..core.config import ModelConfig, Reads, keys_read, reads_noted, releases_asked
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
 from ..core.records import dataclass
@@ -18,6 +18,7 @@ from ..core.text import of_type
 from ..errors import ConfigError
 from .catalog import Family, FamilyChoice, choose
 from .expand import expected_tensors
+from .float32 import in_float32, kept_in_float32
 from .modules import Module
 
 T = TypeVar("T")
@@ -39,6 +40,9 @@ class Prediction(Shown):
         dtype: the one that the config names, as safetensors spells it
         because: why this class was chosen
         read: the sizes that the class uses, by dotted config key
+        float32: ends of names of what a file holds in float32, whatever ``dtype`` is
+        releases: releases of transformers that save it otherwise than those before, where the
+            config does not name the one that saved it
     """
 
     model_type: str | None
@@ -48,6 +52,8 @@ class Prediction(Shown):
     dtype: str | None = None
     because: str = ""
     read: Reads = field(default_factory=dict, repr=False, compare=False)
+    float32: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    releases: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def _in_a_line(self) -> str:
         return f"{self.architecture}: {counted(self.parameters)}"
@@ -55,7 +61,7 @@ class Prediction(Shown):
     @cached_property
     def specs(self) -> Copies[TensorSpec]:
         """Every tensor of the tree: saved or not, tied or not."""
-        return expected_tensors(self.root)
+        return in_float32(expected_tensors(self.root), self.float32)
 
     @cached_property
     def tensors(self) -> Copies[TensorSpec]:
@@ -212,18 +218,24 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         described = part_described(config, choice)
         if described.kind is None:
             described = described.read_as(next(iter(choice.family.model_types), None))
-        with reads_noted() as read:
+        with reads_noted() as read, releases_asked() as releases:
             root = _built(choice, described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
+    kind, dtype = (
+        choice.model_type or (choice.family.model_types or (None,))[0],
+        config_dtype(config),
+    )
     return Prediction(
-        model_type=choice.model_type or (choice.family.model_types or (None,))[0],
+        model_type=kind,
         architecture=choice.class_name,
         root=root,
         family=choice.family,
-        dtype=config_dtype(config),
+        dtype=dtype,
         because=choice.because,
+        float32=kept_in_float32(config, kind, dtype),
         read=read,
+        releases=tuple(sorted(releases)),
     )
 
 

@@ -79,7 +79,11 @@ def spellings(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if record["library"] == "diffusers":
         head = {"_class_name": record["architecture"]}
     else:
-        head = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
+        head = {
+            "model_type": record["model_type"],
+            "architectures": [record["architecture"]],
+            "transformers_version": record["version"],
+        }
     if is_default(record):
         return {"empty": head}
     forms = {"given": {**record["given"], **head}, "saved": record["saved"]}

@@ -69,6 +69,7 @@ ROLE_BY_CLASS = frozenset(
     """moe_statics.e_score_correction_bias experts.e_score_correction_bias mlp.expert_bias
     shared_image_embedding.positional_embedding shared_embedding.positional_embedding mean scale
     attn.bias attention.bias crossattention.bias ple_embedding.ngram_heads_vocab_sizes
+    rotary_emb.alpha lerope.alpha
     ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
     latents_mean latents_std patch_embedding.pos_embed pos_embed.pos_embed
     bottleneck.running_std blur_down.kernel mesh_decoder.cases mesh_decoder.masks void.background
@@ -90,10 +91,14 @@ ACCEPTED: dict[str, tuple[str, str]] = {
     ),
     "eomt": (r"query\.weight: attention, embedding", "learned queries, in a module of their own"),
     "inkling2": (
-        r"model\.visual\.proj_out\.(weight|bias): head, projector",
+        r"(model\.visual|vision_tower)\.proj_out\.(weight|bias): head, projector",
         "the end of a tower, under the name that diffusers gives to heads",
     ),
     "jev": (r"weight: other, head", "the file is one matrix, which scores options"),
+    "mistral_large4": (
+        r"lerope\.alpha: other, embedding",
+        "learned rotary positions, under a name of the first release",
+    ),
     "pe_audio": (
         r"audio_encoder\.output\.weight: mlp, head",
         "the end of an encoder, under the name of an MLP's second matrix in BERT",

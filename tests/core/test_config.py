@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hfinspect.core import config_keys
 from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from hfinspect.core.dims import Constant, Dim
+from hfinspect.core.library_versions import REVISED
 from hfinspect.errors import ConfigError, HfinspectError
 from hfinspect.trees.prediction import predict
 
@@ -295,3 +296,54 @@ def test_a_section_may_name_its_composites_type(kind: str) -> None:
 
     for _, section, alias in (row for row in _aliased_sections() if row[0] == kind):
         assert counted(section, **{alias: 2, "model_type": kind}) == counted(section, **{alias: 2})
+
+
+RELEASES = [
+    ("5.3.0", True),
+    (f"{REVISED}.0", False),
+    (f"{REVISED}.0.dev0", False),
+    ("4.57.3", True),
+    ("6", False),
+    ("10.1", False),
+    (None, False),
+    ("", False),
+    ("main", False),
+    (5.3, False),
+]
+
+
+@pytest.mark.parametrize(("version", "before"), RELEASES)
+def test_the_release_that_saved_a_config(version: object, before: bool) -> None:
+    outer = config(transformers_version=version, text_config={"a": 1})
+    for view in (outer, outer.section("text_config"), outer.with_values(a=2), outer.read_as("x")):
+        assert view.saved_between("0", REVISED) is before
+
+
+def test_the_outermost_release_counts() -> None:
+    """A section keeps the number of the config that it was taken from."""
+    text = {"transformers_version": "4.40.0"}
+    assert (
+        not config(transformers_version=f"{REVISED}.0", t=text)
+        .section("t")
+        .saved_between("0", REVISED)
+    )
+    assert config(t=text).section("t").saved_between("0", REVISED)
+
+
+@given(st.text(alphabet="0123456789.dev ", max_size=30))
+def test_any_release_is_read_or_unknown(version: str) -> None:
+    assert config(transformers_version=version).saved_between("0", REVISED) in (True, False)
+
+
+def test_a_class_that_releases_save_otherwise() -> None:
+    """The config says which; where it does not, the newest release's answer has a note."""
+    head = {"model_type": "gptj", "architectures": ["GPTJForQuestionAnswering"], "num_labels": 5}
+
+    def rows(**more: str) -> int:
+        (found,) = (t for t in predict({**head, **more}).tensors if t.name == "qa_outputs.bias")
+        return found.shape[0]
+
+    assert rows(transformers_version="5.3.0") == 5
+    assert rows(transformers_version=f"{REVISED}.0") == rows() == 2
+    assert predict(head).releases == (REVISED,)
+    assert predict({**head, "transformers_version": f"{REVISED}.0"}).releases == ()

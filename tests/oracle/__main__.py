@@ -43,6 +43,7 @@ SUBJECTS: tuple[Command, ...] = (
     Command("caches", "record_caches", "what these models keep between tokens"),
     Command("printed", "record_printed", "what print(model) shows"),
     Command("modules", "record_modules", "the modules that tensors stand in"),
+    Command("float32", "record_float32", "what a save in half precision keeps in float32"),
     Command("config-keys", "record_config_keys", "second names, sections and fields of configs"),
     Command("activations", "record_activations", "what autograd keeps", (*LIBRARIES, "peft")),
     Command("adapters", "record_adapters", "what LoRA trains", (*LIBRARIES, "peft")),

@@ -278,6 +278,7 @@ def record_family(
     places = TRACED / f"{file_name(kind)}.json", FIXTURES / f"{file_name(kind)}.json"
     trace = with_divisors(library, kind, family_json(library, kind, found))
     recordings = examples(library, kind, found)
+    recordings = _in_reach(library, trace, recordings)
     if refused := unanswered(library, trace, recordings):
         print(
             f"{kind}: not written, it refuses its own recordings", *refused, sep="\n   ", flush=True
@@ -297,6 +298,21 @@ def record_family(
     places[0].write_text(text(trace))
     places[1].write_text(text({"recordings": recordings}))
     return True
+
+
+def _in_reach(
+    library: Library, trace: Mapping[str, Any], recordings: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Without the builds that a part of the class refuses, whose guards may be narrower than those
+    of the class; all of them where a class would have none left."""
+    kind, found = trace["model_type"], dict(recordings)
+    for name in trace["classes"]:
+        own = {label: row for label, row in recordings.items() if row["architecture"] == name}
+        says = {n: _says(library, kind or name, trace, row) for n, row in own.items()}
+        if "equal" in says.values():
+            for label in (label for label, answer in says.items() if answer == "refused"):
+                del found[label]
+    return found
 
 
 def unanswered(
@@ -333,8 +349,11 @@ def unmended(
 
 def _says(library: Library, kind: str, trace: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """Whether a trace's answer is equal to what is kept, wrong, or refused."""
+    given = dict(entry["given"])
+    if library.name == "transformers" and "version" in entry:
+        given["transformers_version"] = entry["version"]
     try:
-        shapes = predicted(library, kind, entry["architecture"], trace, entry["given"])
+        shapes = predicted(library, kind, entry["architecture"], trace, given)
     except HfinspectError:
         return "refused"
     return "equal" if shapes_digest(something(shapes)) == entry["digest"] else "wrong"

@@ -320,7 +320,11 @@ def wrong(path: Path, *, every: bool) -> list[str]:
         if record["library"] == "timm":
             head = {}
         elif record["library"] != "diffusers":
-            head = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
+            head = {
+                "model_type": record["model_type"],
+                "architectures": [record["architecture"]],
+                "transformers_version": record["version"],
+            }
         said = predict({**head, **record["given"]})
         lines = [line(spec.name, spec.shape) for spec in said.tensors]
         if (len(lines), digest(lines), said.parameters) != (
