@@ -144,8 +144,8 @@ def _without_release(prediction: Prediction) -> list[Finding]:
     if not prediction.releases:
         return []
     text = (
-        f"config.json names no transformers_version; transformers before "
-        f"{prediction.releases[-1]} saves {prediction.architecture} otherwise"
+        f"config.json names no transformers_version, so that the answer is that of "
+        f"{prediction.releases[-1]}; transformers before saves {prediction.architecture} otherwise"
     )
     return [Finding("release-assumed", text, severity="note")]
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hfinspect import inspect
 from hfinspect.core import config_keys
 from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from hfinspect.core.dims import Constant, Dim
@@ -347,3 +348,7 @@ def test_a_class_that_releases_save_otherwise() -> None:
     assert rows(transformers_version=f"{REVISED}.0") == rows() == 2
     assert predict(head).releases == (REVISED,)
     assert predict({**head, "transformers_version": f"{REVISED}.0"}).releases == ()
+    codes = [finding.rule for finding in inspect(head).findings]
+    assert "release-assumed" in codes
+    later = inspect({**head, "transformers_version": f"{REVISED}.0"})
+    assert "release-assumed" not in [finding.rule for finding in later.findings]
