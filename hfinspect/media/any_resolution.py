@@ -42,7 +42,7 @@ class Llava(ImagesOnly):
     """LLaVA 1.5: the patches of one square."""
 
     types: ClassVar[tuple[str, ...]] = ("llava", "vipllava")
-    source: ClassVar = "transformers 5.23.0, models/llava/processing_llava.py"
+    source: ClassVar = "models/llava/processing_llava.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         high, wide = side(settings)
@@ -58,7 +58,7 @@ class VideoLlava(Llava):
     """Video-LLaVA: each frame of a video keeps its class token."""
 
     types: ClassVar[tuple[str, ...]] = ("video_llava",)
-    source: ClassVar = "transformers 5.23.0, models/video_llava/processing_video_llava.py"
+    source: ClassVar = "models/video_llava/processing_video_llava.py"
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
@@ -75,7 +75,7 @@ class LlavaNext(ImagesOnly):
     padding, with a token at the end of each row."""
 
     types: ClassVar[tuple[str, ...]] = ("llava_next", "llava_next_video", "granite4_vision")
-    source: ClassVar = "transformers 5.23.0, models/llava_next/processing_llava_next.py"
+    source: ClassVar = "models/llava_next/processing_llava_next.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -129,7 +129,7 @@ class LlavaOnevision(TokenRule):
     frames of a video are pooled by two. Several images in one prompt are not cut."""
 
     types: ClassVar[tuple[str, ...]] = ("llava_onevision",)
-    source: ClassVar = "transformers 5.23.0, models/llava_onevision/processing_llava_onevision.py"
+    source: ClassVar = "models/llava_onevision/processing_llava_onevision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -42,7 +42,7 @@ class Llama4(ImagesOnly):
     """Llama 4: tiles with a separator after each, and the whole where there are several."""
 
     types: ClassVar[tuple[str, ...]] = ("llama4",)
-    source: ClassVar = "transformers 5.23.0, models/llama4/image_processing_llama4.py"
+    source: ClassVar = "models/llama4/image_processing_llama4.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
@@ -77,7 +77,7 @@ class Mllama(ImagesOnly):
     tiles that the processor pads to."""
 
     types: ClassVar[tuple[str, ...]] = ("mllama",)
-    source: ClassVar = "transformers 5.23.0, models/mllama/image_processing_mllama.py"
+    source: ClassVar = "models/mllama/image_processing_mllama.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, vision = settings.part("image"), settings.section("vision_config")

@@ -14,7 +14,7 @@ class Gemma3(ImagesOnly):
     """Gemma 3: pooled soft tokens between two markers, an empty line before and after."""
 
     types: ClassVar[tuple[str, ...]] = ("gemma3", "shieldgemma2", "t5gemma2")
-    source: ClassVar = "transformers 5.23.0, models/gemma3/processing_gemma3.py"
+    source: ClassVar = "models/gemma3/processing_gemma3.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.part("image").flag("do_pan_and_scan"):
@@ -30,7 +30,7 @@ class Gemma3n(TokenRule):
     """Gemma 3n: images as in Gemma 3; each sound is padded to the same length too."""
 
     types: ClassVar[tuple[str, ...]] = ("gemma3n",)
-    source: ClassVar = "transformers 5.23.0, models/gemma3n/processing_gemma3n.py"
+    source: ClassVar = "models/gemma3n/processing_gemma3n.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
@@ -50,7 +50,7 @@ class ImageSequence(ImagesOnly):
     """PaliGemma: the tokens are a setting of the image processor."""
 
     types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2")
-    source: ClassVar = "transformers 5.23.0, models/paligemma/processing_paligemma.py"
+    source: ClassVar = "models/paligemma/processing_paligemma.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens = settings.part("image").count("image_seq_length")
@@ -61,7 +61,7 @@ class Chameleon(ImagesOnly):
     """Chameleon: the codes of its image tokenizer, between two markers."""
 
     types: ClassVar[tuple[str, ...]] = ("chameleon",)
-    source: ClassVar = "transformers 5.23.0, models/chameleon/processing_chameleon.py"
+    source: ClassVar = "models/chameleon/processing_chameleon.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
@@ -73,7 +73,7 @@ class OwnNumber(ImagesOnly):
     """DeepSeek-VL: the processor's own number."""
 
     types: ClassVar[tuple[str, ...]] = ("deepseek_vl", "deepseek_vl_hybrid")
-    source: ClassVar = "transformers 5.23.0, models/deepseek_vl/processing_deepseek_vl.py"
+    source: ClassVar = "models/deepseek_vl/processing_deepseek_vl.py"
     markers: ClassVar = 0
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -87,7 +87,7 @@ class Janus(OwnNumber):
     """Janus: the same between two markers."""
 
     types: ClassVar[tuple[str, ...]] = ("janus",)
-    source: ClassVar = "transformers 5.23.0, models/janus/processing_janus.py"
+    source: ClassVar = "models/janus/processing_janus.py"
     markers: ClassVar = 2
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -99,7 +99,7 @@ class Queries(ImagesOnly):
     """BLIP-2: as many tokens as the Q-Former has queries."""
 
     types: ClassVar[tuple[str, ...]] = ("blip-2", "instructblip")
-    source: ClassVar = "transformers 5.23.0, models/blip_2/processing_blip_2.py"
+    source: ClassVar = "models/blip_2/processing_blip_2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
@@ -113,7 +113,7 @@ class Idefics2(ImagesOnly):
     whole, each with a marker between."""
 
     types: ClassVar[tuple[str, ...]] = ("idefics2",)
-    source: ClassVar = "transformers 5.23.0, models/idefics2/processing_idefics2.py"
+    source: ClassVar = "models/idefics2/processing_idefics2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         split = settings.part("image").flag("do_image_splitting")

@@ -46,7 +46,7 @@ class PixelBudget(TokenRule):
         "ernie4_5_vl_moe",
         "colqwen2",
     )
-    source: ClassVar = "transformers 5.23.0, models/qwen2_vl/image_processing_qwen2_vl.py"
+    source: ClassVar = "models/qwen2_vl/image_processing_qwen2_vl.py"
     enlarged: ClassVar = False
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -95,7 +95,7 @@ class FramesShareBudget(PixelBudget):
         "cohere_compass",
         "lfm3_vl",
     )
-    source: ClassVar = "transformers 5.23.0, models/qwen3_vl/video_processing_qwen3_vl.py"
+    source: ClassVar = "models/qwen3_vl/video_processing_qwen3_vl.py"
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least = part.inner("size", "shortest_edge")
@@ -113,7 +113,7 @@ class Enlarged(PixelBudget):
     """PaddleOCR-VL: an image smaller than a merged patch is enlarged first; no videos."""
 
     types: ClassVar[tuple[str, ...]] = ("paddleocr_vl",)
-    source: ClassVar = "transformers 5.23.0, models/paddleocr_vl/image_processing_paddleocr_vl.py"
+    source: ClassVar = "models/paddleocr_vl/image_processing_paddleocr_vl.py"
     enlarged: ClassVar = True
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
@@ -124,7 +124,7 @@ class FramesDivideBudget(PixelBudget):
     """VideoLLaMA 3: the pixels of a video are divided among its frames."""
 
     types: ClassVar[tuple[str, ...]] = ("video_llama_3",)
-    source: ClassVar = "transformers 5.23.0, models/video_llama_3/video_processing_video_llama_3.py"
+    source: ClassVar = "models/video_llama_3/video_processing_video_llama_3.py"
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least, most = budget(part)
@@ -135,7 +135,7 @@ class NamedBudget(PixelBudget):
     """MiniMax-M3-VL: videos have ``min_pixels`` and ``max_pixels`` of their own."""
 
     types: ClassVar[tuple[str, ...]] = ("minimax_m3_vl",)
-    source: ClassVar = "transformers 5.23.0, models/minimax_m3_vl/video_processing_minimax_m3_vl.py"
+    source: ClassVar = "models/minimax_m3_vl/video_processing_minimax_m3_vl.py"
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least, most = part.count("min_pixels"), part.count("max_pixels")
@@ -146,7 +146,7 @@ class ImageAsFrames(TokenRule):
     """GLM-4V: an image is a video of as many frames as a patch has."""
 
     types: ClassVar[tuple[str, ...]] = ("glm4v", "glm4v_moe", "glm46v", "glm_ocr", "cosmos3_edge")
-    source: ClassVar = "transformers 5.23.0, models/glm4v/image_processing_glm4v.py"
+    source: ClassVar = "models/glm4v/image_processing_glm4v.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -1,7 +1,7 @@
 """What a repo's processor files say, read as the library reads them, with its defaults behind.
 
 Sources: ``image_processing_base.py``, ``video_processing_utils.py`` and ``processing_utils.py`` of
-transformers 5.23.0 (November 2026): ``processor_config.json`` holds a section for each part since
+transformers (November 2026): ``processor_config.json`` holds a section for each part since
 version 5; older repos have ``preprocessor_config.json``, which videos and sounds share.
 """
 
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
+
+from ..core.library_versions import TRANSFORMERS_RUN
 
 #: The small files that hold settings, in the library's words.
 PROCESSOR: Final = "processor_config.json"
@@ -110,7 +112,7 @@ class ProcessorSettings:
 
 
 #: Where the class's own defaults were taken, as nothing in the repo says them.
-LIBRARY: Final = "the defaults of transformers 5.23.0"
+LIBRARY: Final = f"the defaults of transformers {TRANSFORMERS_RUN}"
 
 
 class SettingsPart:

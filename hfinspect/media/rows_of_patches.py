@@ -15,7 +15,7 @@ class Pixtral(ImagesOnly):
     """Pixtral and Mistral 3: shrunk to a longest side, rounded up to whole patches."""
 
     types: ClassVar[tuple[str, ...]] = ("mistral3", "mistral_large4", "pixtral")
-    source: ClassVar = "transformers 5.23.0, models/pixtral/processing_pixtral.py"
+    source: ClassVar = "models/pixtral/processing_pixtral.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
@@ -48,7 +48,7 @@ class Fuyu(ImagesOnly):
     """Fuyu: shrunk into a page of patches, which go to the decoder as they are."""
 
     types: ClassVar[tuple[str, ...]] = ("fuyu",)
-    source: ClassVar = "transformers 5.23.0, models/fuyu/processing_fuyu.py"
+    source: ClassVar = "models/fuyu/processing_fuyu.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -74,7 +74,7 @@ class HunyuanVL(ImagesOnly):
     """HunYuan-VL: Qwen2-VL's budget of pixels, a token at the end of each row, two markers."""
 
     types: ClassVar[tuple[str, ...]] = ("hunyuan_vl",)
-    source: ClassVar = "transformers 5.23.0, models/hunyuan_vl/processing_hunyuan_vl.py"
+    source: ClassVar = "models/hunyuan_vl/processing_hunyuan_vl.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         from .pixel_budget import budget
@@ -97,7 +97,7 @@ class KimiK25(TokenRule):
     """Kimi K2.5: shrunk to a number of patches and padded; never enlarged."""
 
     types: ClassVar[tuple[str, ...]] = ("kimi_k25",)
-    source: ClassVar = "transformers 5.23.0, models/kimi_k25/image_processing_kimi_k25.py"
+    source: ClassVar = "models/kimi_k25/image_processing_kimi_k25.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -127,7 +127,7 @@ class Aria(ImagesOnly):
     processor passes 980 pixels and no cutting at every call."""
 
     types: ClassVar[tuple[str, ...]] = ("aria",)
-    source: ClassVar = "transformers 5.23.0, models/aria/processing_aria.py"
+    source: ClassVar = "models/aria/processing_aria.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -145,9 +145,7 @@ class Phi4Multimodal(TokenRule):
     whole; sounds by their frames."""
 
     types: ClassVar[tuple[str, ...]] = ("phi4_multimodal",)
-    source: ClassVar = (
-        "transformers 5.23.0, models/phi4_multimodal/image_processing_phi4_multimodal.py"
-    )
+    source: ClassVar = "models/phi4_multimodal/image_processing_phi4_multimodal.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         from .resizing import closest_ratio, grids

@@ -20,7 +20,7 @@ class ItemTokens(NamedTuple):
 class TokenRule(ABC):
     """One way to count. All three are answered, with a number or with UnknownTokensError, so that a
     family cannot be half there. ``types`` are the model types that count so, ``source`` the code
-    that the rule follows."""
+    of transformers (``TRANSFORMERS_RUN``) that the rule follows."""
 
     types: ClassVar[tuple[str, ...]]
     source: ClassVar[str]

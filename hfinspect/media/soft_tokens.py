@@ -20,7 +20,7 @@ class Gemma4(TokenRule):
         "diffusion_gemma",
         "embedding_gemma2",
     )
-    source: ClassVar = "transformers 5.23.0, models/gemma4/processing_gemma4.py"
+    source: ClassVar = "models/gemma4/processing_gemma4.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens, step = _pooled(image.height, image.width, settings.part("image"))

@@ -31,7 +31,7 @@ class Whisper(SoundsOnly):
     """Whisper: 30 seconds at a time, padded; the encoder's positions are in the cross-attention."""
 
     types: ClassVar[tuple[str, ...]] = ("whisper",)
-    source: ClassVar = "transformers 5.23.0, models/whisper/feature_extraction_whisper.py"
+    source: ClassVar = "models/whisper/feature_extraction_whisper.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = window_frames(settings.part("audio"))
@@ -49,7 +49,7 @@ class Qwen2Audio(SoundsOnly):
     """Qwen2-Audio: what is longer than 30 seconds is cut off."""
 
     types: ClassVar[tuple[str, ...]] = ("qwen2_audio",)
-    source: ClassVar = "transformers 5.23.0, models/qwen2_audio/processing_qwen2_audio.py"
+    source: ClassVar = "models/qwen2_audio/processing_qwen2_audio.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
@@ -68,7 +68,7 @@ class Qwen25Omni(PixelBudget):
     """Qwen2.5-Omni: images and videos of Qwen2-VL, sounds of Qwen2-Audio."""
 
     types: ClassVar[tuple[str, ...]] = ("qwen2_5_omni", "qwen2_5_omni_thinker")
-    source: ClassVar = "transformers 5.23.0, models/qwen2_5_omni/processing_qwen2_5_omni.py"
+    source: ClassVar = "models/qwen2_5_omni/processing_qwen2_5_omni.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
@@ -78,7 +78,7 @@ class Qwen3Omni(PixelBudget):
     """Qwen3-Omni: 13 tokens a second of sound, of any length."""
 
     types: ClassVar[tuple[str, ...]] = ("qwen3_omni_moe", "qwen3_omni_moe_thinker")
-    source: ClassVar = "transformers 5.23.0, models/qwen3_omni_moe/processing_qwen3_omni_moe.py"
+    source: ClassVar = "models/qwen3_omni_moe/processing_qwen3_omni_moe.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -99,7 +99,7 @@ class Qwen3Asr(SoundsOnly):
     """Qwen3-ASR: the same; a shorter sound is padded to ``min_length`` samples."""
 
     types: ClassVar[tuple[str, ...]] = ("qwen3_asr",)
-    source: ClassVar = "transformers 5.23.0, models/qwen3_asr/processing_qwen3_asr.py"
+    source: ClassVar = "models/qwen3_asr/processing_qwen3_asr.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -111,7 +111,7 @@ class SoundWindows(SoundsOnly):
     """Audio Flamingo 3: windows of 30 seconds, up to ``max_audio_len`` seconds."""
 
     types: ClassVar[tuple[str, ...]] = ("audioflamingo3",)
-    source: ClassVar = "transformers 5.23.0, models/audioflamingo3/processing_audioflamingo3.py"
+    source: ClassVar = "models/audioflamingo3/processing_audioflamingo3.py"
     longest: ClassVar = 600
 
     def frames(self, audio: AudioItem, settings: ProcessorSettings) -> int:
@@ -135,7 +135,7 @@ class GlmAsr(SoundWindows):
     """GLM-ASR: convolved to a half, four in one."""
 
     types: ClassVar[tuple[str, ...]] = ("glmasr",)
-    source: ClassVar = "transformers 5.23.0, models/glmasr/processing_glmasr.py"
+    source: ClassVar = "models/glmasr/processing_glmasr.py"
     longest: ClassVar = 655
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
@@ -148,9 +148,7 @@ class GraniteSpeech(SoundsOnly):
     """Granite Speech: blocks of the projector's window, each shortened to the same length."""
 
     types: ClassVar[tuple[str, ...]] = ("granite_speech", "granite_speech_plus")
-    source: ClassVar = (
-        "transformers 5.23.0, models/granite_speech/feature_extraction_granite_speech.py"
-    )
+    source: ClassVar = "models/granite_speech/feature_extraction_granite_speech.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -171,7 +169,7 @@ class SeenAndHeard(FramesShareBudget):
     """dots.note: images and videos of Qwen3-VL; its sounds have no rule yet."""
 
     types: ClassVar[tuple[str, ...]] = ("dots3_note",)
-    source: ClassVar = "transformers 5.23.0, models/dots3_note/processing_dots3_note.py"
+    source: ClassVar = "models/dots3_note/processing_dots3_note.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         not_judged("audio", settings)

@@ -22,7 +22,7 @@ class Idefics3(TokenRule):
     """
 
     types: ClassVar[tuple[str, ...]] = ("idefics3", "smolvlm")
-    source: ClassVar = "transformers 5.23.0, models/idefics3/image_processing_idefics3.py"
+    source: ClassVar = "models/idefics3/image_processing_idefics3.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -33,7 +33,7 @@ class InternVL(TokenRule):
     of a video is one tile on a line, with its number as text that is not counted."""
 
     types: ClassVar[tuple[str, ...]] = ("internvl",)
-    source: ClassVar = "transformers 5.23.0, models/internvl/processing_internvl.py"
+    source: ClassVar = "models/internvl/processing_internvl.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         each = settings.own.optional("image_seq_length", 256, least=1)
@@ -60,7 +60,7 @@ class Qianfan(ImagesOnly):
     """Qianfan-OCR: as InternVL, without videos."""
 
     types: ClassVar[tuple[str, ...]] = ("qianfan_ocr",)
-    source: ClassVar = "transformers 5.23.0, models/qianfan_ocr/processing_qianfan_ocr.py"
+    source: ClassVar = "models/qianfan_ocr/processing_qianfan_ocr.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         return InternVL().image(image, settings)
@@ -70,7 +70,7 @@ class GotOcr2(ImagesOnly):
     """GOT-OCR 2: 256 tokens; the processor cuts only where its caller wants it."""
 
     types: ClassVar[tuple[str, ...]] = ("got_ocr2",)
-    source: ClassVar = "transformers 5.23.0, models/got_ocr2/processing_got_ocr2.py"
+    source: ClassVar = "models/got_ocr2/processing_got_ocr2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tiles, step = tiles_of(image, settings.part("image"))
@@ -81,7 +81,7 @@ class AyaVision(ImagesOnly):
     """Aya Vision: a token before each tile, and two markers; cut always."""
 
     types: ClassVar[tuple[str, ...]] = ("aya_vision",)
-    source: ClassVar = "transformers 5.23.0, models/aya_vision/processing_aya_vision.py"
+    source: ClassVar = "models/aya_vision/processing_aya_vision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
@@ -99,7 +99,7 @@ class Cohere2Vision(ImagesOnly):
     """Command A Vision: the grid that enlarges the image least; a token ends each tile."""
 
     types: ClassVar[tuple[str, ...]] = ("cohere2_vision",)
-    source: ClassVar = "transformers 5.23.0, models/cohere2_vision/processing_cohere2_vision.py"
+    source: ClassVar = "models/cohere2_vision/processing_cohere2_vision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -133,7 +133,7 @@ class DeepseekOcr2(ImagesOnly):
     one separator."""
 
     types: ClassVar[tuple[str, ...]] = ("deepseek_ocr2",)
-    source: ClassVar = "transformers 5.23.0, models/deepseek_ocr2/processing_deepseek_ocr2.py"
+    source: ClassVar = "models/deepseek_ocr2/processing_deepseek_ocr2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own

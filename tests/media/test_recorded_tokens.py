@@ -74,7 +74,7 @@ def test_a_rule_answers_for_all_three_and_says_its_source() -> None:
     for rule in registry.RULES.values():
         assert isinstance(rule, TokenRule)
         assert not inspect.isabstract(type(rule))
-        assert rule.source.startswith("transformers 5.23.0, models/")
+        assert rule.source.startswith("models/")
         assert type(rule).__doc__
 
 
