@@ -7,10 +7,13 @@ from typing import Final
 from .json_form import JsonForm
 from .records import dataclass
 
-#: Longer sides, more frames and longer sounds are typing errors; they bound every loop below.
+#: Pixels. No camera has longer sides: they are typing errors, and they bound loops over patches.
 MAX_SIDE: Final = 65_536
+#: Some 18 minutes at 60 frames a second; no processor takes more, and frames are looped over.
 MAX_FRAMES: Final = 65_536
+#: A day. Longer sounds are typing errors, and their windows are looped over.
 MAX_SECONDS: Final = 86_400
+#: Of one kind in a prompt: more than any context holds.
 MAX_ITEMS: Final = 4_096
 
 

@@ -70,10 +70,12 @@ REFUSED: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("voxtral", "voxtral_realtime"), _MISTRAL),
     **dict.fromkeys(
+        "apertus1p5 "
         "blip cosmos3_omni emu3 evolla fast_vlm fun_asr_nano git glm5_next glm_image glmga "
         "granite_docling idefics inkling2 inkling_mm_model instructblipvideo kosmos-2 kosmos-2.5 "
         "lfm2_vl lighton_ocr minicpm_ocr minicpmv4_6 minicpmv4_7 molmo2 moss_transcribe_diarize "
-        "muse_glimmer muse_spark musicflamingo nemo_speechlm nemotron_h_omni ovis2 pi0 pix2struct "
+        "muse_glimmer muse_spark musicflamingo nemo_speechlm nemotron_h_omni "
+        "omniasr ovis2 pi0 pix2struct "
         "pp_chart2table pp_formulanet step3p7 unlimited_ocr vibevoice vibevoice_asr "
         "vision-encoder-decoder".split(),
         _LATER,

@@ -39,7 +39,7 @@ def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
             first = stream.readline(MAX_LINE)
     except FileNotFoundError:
         raise EntryNotFoundError(
-            str(path), "does not exist", hint="hfinspect scan LIST --output models.parquet makes it"
+            str(path), "does not exist", hint="a scan writes it, as models.parquet or models.csv"
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

@@ -87,7 +87,7 @@ def test_several_models_without_a_command_are_compared(models: Path) -> None:
     assert done.code == 0
     assert done.out == hfinspect("compare", "./base", "./deeper", cwd=models).out
     done = hfinspect("./base", "./deeper", "--by", "layer", cwd=models)
-    assert (done.code, "are for one model" in done.err) == (2, True)
+    assert (done.code, "need one model" in done.err) == (2, True)
 
 
 def test_a_config_alone_can_be_compared(models: Path) -> None:

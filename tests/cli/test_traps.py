@@ -36,7 +36,7 @@ def test_a_misspelt_command_is_no_repo(typed: str, meant: str) -> None:
 def test_a_scan_of_one_model_says_what_a_list_is(tmp_path: Path) -> None:
     done = hfinspect("scan", "org/model", cwd=tmp_path)
     assert done.code == 3
-    assert "a file with a model on each line; one model alone is inspected" in done.err
+    assert "give a file with one model per line" in done.err
 
 
 def test_a_path_of_such_a_name_is_a_path(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import category
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hfinspect
@@ -75,6 +75,7 @@ def test_python_lines_are_python() -> None:
         compile(code, "line", "exec")
 
 
+@settings(max_examples=12)  # each answers of all engines
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))
 def test_a_name_is_one_word_of_the_shell(name: str) -> None:
     prediction = predict(LLAMA)

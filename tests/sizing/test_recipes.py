@@ -213,7 +213,7 @@ def test_sizes_are_those_of_the_width(tmp_path: Path) -> None:
         "head_dim": 16,
     }
     for config in (CONFIG, experts):
-        for size in recipe_sizes(*_inspected(config, tmp_path), list(RECIPES)):
+        for size in recipe_sizes(*_inspected(config, tmp_path), list(RECIPES)[::3]):
             if size.nbytes is not None:
                 assert _weights(config, size.name) == size.nbytes, size.name
                 assert size.bits_per_weight
