@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -242,6 +243,29 @@ def test_the_work_of_all_patterns_together_is_bounded() -> None:
     assert found is not None
     assert found.specs is None
     assert "take too long" in found.findings[0].text
+
+
+@pytest.mark.parametrize("entry", [[], [1], {}, {"a": [1]}, 1.5, 10**400, True])
+@pytest.mark.parametrize(
+    "config",
+    [
+        lambda entry: modelopt("MIXED_PRECISION", quantized_layers={"a": {"quant_algo": entry}}),
+        lambda entry: modelopt(
+            "MIXED_PRECISION",
+            quantized_layers={"a": {"quant_algo": "NVFP4", "group_size": entry}},
+        ),
+        lambda entry: modelopt("NVFP4", group_size=entry, exclude_modules=[]),
+        lambda entry: ct("pack-quantized", groups_of(4, group=entry), version="0.20.0"),
+    ],
+)
+def test_an_entry_of_another_type_leaves_the_layout_unknown(
+    config: Callable[[Any], Config], entry: object
+) -> None:
+    """Lists and mappings have no hash, and still are no exception."""
+    whole = Prediction(None, "Tiny", Module("Tiny", {"a": Linear(128, 128)}), dtype="BF16")
+    found = packing(whole, config(entry))
+    assert found is not None
+    assert found.specs is None or not entry or found.summary.method == "compressed-tensors"
 
 
 def wide_model() -> Prediction:

@@ -117,8 +117,8 @@ def _method_of(values: Mapping[str, object]) -> str:
 def group_size_of(declared: Declared) -> int | None:
     """The number of weights that share a scale, if the config names one for all (or the method has
     but one)."""
-    sizes = {scheme.get("group_size") for scheme in declared.weight_schemes()}
-    sizes.add(declared.whole("group_size", "q_group_size"))
+    sizes = [scheme.get("group_size") for scheme in declared.weight_schemes()]
+    sizes.append(declared.whole("group_size", "q_group_size"))
     known = {size for size in sizes if type(size) is int and size > 0}
     if not known and declared.method == "mxfp4":
         return 32

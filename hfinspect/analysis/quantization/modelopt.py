@@ -47,13 +47,14 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
         layers = declared.section("quantized_layers")
         if not layers:
             raise UndeterminedError("it does not list the layers of its mixture")
-        known = {}
+        known: dict[str, Scheme] = {}
         for name, settings in layers.items():
             entry = settings if isinstance(settings, Mapping) else {}
             own = entry.get("quant_algo"), entry.get("group_size")
-            if own not in known:
-                known[own] = scheme_of(*own)
-            selection.add([name], known[own], inside=False)
+            key = repr(own)  # as they are, lists have no hash
+            if key not in known:
+                known[key] = scheme_of(*own)
+            selection.add([name], known[key], inside=False)
     else:
         if unpacked is None:  # an export always has the list, if need be an empty one
             raise UndeterminedError("it does not list which modules stay as they are")
