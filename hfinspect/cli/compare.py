@@ -58,7 +58,8 @@ def compare(
 ) -> None:
     """Compare models side by side. Exit code 1 if structures differ.
 
-    Each model is compared with the first one. --set changes the last model; with one MODEL, --set
+    Each model is compared with the first one. --set changes the last model; a single model is
+    compared with itself, changed.
     """
     if sample and values:
         raise UsageError("--sample and --values", "exclude each other", expected="one of them")

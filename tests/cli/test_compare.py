@@ -58,6 +58,8 @@ def test_what_if_next_to_what_is(models: Path) -> None:
     assert [len(one["overrides"]) for one in found["models"]] == [0, 1]
     assert found["same_structure"]
     assert hfinspect("compare", "./base", "--set", "no_such=1", cwd=models).code == 2
+    described = " ".join(hfinspect("compare", "--help").out.split())
+    assert "a single model is compared with itself, changed. Arguments:" in described
 
 
 def test_json_of_three_is_as_the_schema_says(models: Path) -> None:
