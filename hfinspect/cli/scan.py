@@ -183,6 +183,7 @@ def scan(
         else None,
     )
     plan.check(OF_ROWS)
+    _check_apart(targets, path)
     checked("source", source, SOURCES)
     asked = ScanOptions(
         source=source,  # type: ignore[arg-type]  # just checked
@@ -232,6 +233,18 @@ def scan(
     close_shared()
     if failed:
         raise typer.Exit(1)
+
+
+def _check_apart(targets: str | None, output: Path | None) -> None:
+    """Raises UsageError for an output that would be written over the list."""
+    if targets is None or output is None:
+        return
+    try:
+        is_the_list = output.is_file() and output.samefile(targets)
+    except OSError:  # a list that is not there is refused where it is read
+        return
+    if is_the_list:
+        raise UsageError(str(output), "is the list itself", expected="another file for the rows")
 
 
 def _no_order_of_rows(sort: str) -> UsageError:

@@ -113,6 +113,8 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
         (["list", "--resume", "--format", "table", "-o", "x"], "--resume: needs a file of rows"),
         (["list", "--format", "parquet"], "format parquet: needs a file"),
         (["list", "--author", "org"], "Hub options were given too"),
+        (["list", "-o", "list"], "list: is the list itself"),
+        (["list", "-o", "./list", "-f", "html"], "list: is the list itself"),
         ([".", "--recursive", "--totals-only"], "is about models of the Hub"),
         (["list", "--shard", "0/3"], "shard 0/3: does not exist"),
         (["list", "--shard", "x"], "shard 'x': is malformed"),
@@ -127,6 +129,7 @@ def test_what_cannot_be_is_said_at_once(tmp_path: Path, arguments: list[str], te
     assert done.code in (2, 3)
     assert text in done.err
     assert done.out == ""
+    assert (tmp_path / "list").read_text() == "./a\n"
 
 
 # ---- formats and columns
