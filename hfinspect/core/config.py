@@ -107,6 +107,10 @@ def is_config(target: object) -> bool:
     return isinstance(target, (Mapping, HasConfig))
 
 
+#: Of a whole number; 4,300 digits, Python's own limit, have 14,284.
+_MAX_BITS = 14_280
+
+
 def config_given(target: object) -> Mapping[str, Any] | None:
     """The config that a target itself is, as a mapping; None for what names a place.
 
@@ -122,7 +126,21 @@ def config_given(target: object) -> Mapping[str, Any] | None:
         raise UsageError(
             f"the config of a {name}", "is not a mapping", expected="to_dict of a config"
         )
+    _check_digits(values)
     return values
+
+
+def _check_digits(config: Mapping[str, Any]) -> None:
+    """Raises ConfigError for a number that Python would not write out; JSON cannot hold it."""
+    pending: list[object] = [config]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise ConfigError("the config", "holds a number of too many digits")
+        if isinstance(value, (Mapping, list, tuple)) and id(value) not in seen:
+            seen.add(id(value))
+            pending.extend(value.values() if isinstance(value, Mapping) else value)
 
 
 class ModelConfig:

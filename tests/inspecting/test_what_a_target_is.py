@@ -16,6 +16,7 @@ from hfinspect import api
 from hfinspect.checkpoints.sub_models import models_below
 from hfinspect.cli.hints import hint_of
 from hfinspect.errors import (
+    ConfigError,
     HfinspectError,
     NothingToInspectError,
     UnknownArchitectureError,
@@ -230,3 +231,16 @@ def test_a_hint_of_the_library_fits_python_too() -> None:
 )
 def test_the_command_line_says_what_to_type(error: HfinspectError, typed: str) -> None:
     assert (hint_of(error) or "").startswith(typed)
+
+
+@pytest.mark.parametrize("where", ["value", "list", "section"])
+def test_a_number_that_cannot_be_written_is_refused(where: str) -> None:
+    """Python writes whole numbers of up to 4,300 digits; JSON of a file is refused there too."""
+    number = 10**5000
+    value: Any = {"value": number, "list": [[number]], "section": {"a": {"b": -number}}}[where]
+    for verb in (hfinspect.inspect, hfinspect.memory, hfinspect.runs, hfinspect.explain):
+        with pytest.raises(ConfigError, match="too many digits"):
+            verb({"model_type": "gpt2", "vocab_size": value})
+    circle: dict[str, Any] = {"model_type": "gpt2"}
+    circle["self"] = [circle]
+    assert hfinspect.inspect(circle).parameters == 124_439_808
