@@ -47,15 +47,15 @@ def in_float32(specs: Copies[TensorSpec], ends: tuple[str, ...]) -> Copies[Tenso
     places = []
     for place in specs.places():
         rows = place.template.rows
-        kept = tuple(
+        wide_rows = tuple(
             at
             for at, spec in enumerate(rows)
             if spec.dtype is None and _NUMBER.sub("*", f".{place.head}{spec.name}").endswith(dotted)
         )
-        template = made.get((id(place.template), kept))
+        template = made.get((id(place.template), wide_rows))
         if template is None:
-            wide = frozenset(kept)
-            template = made[id(place.template), kept] = Template(
+            wide = frozenset(wide_rows)
+            template = made[id(place.template), wide_rows] = Template(
                 spec._replace(dtype="F32") if at in wide else spec for at, spec in enumerate(rows)
             )
         places.append(Place(template, place.head, place.stack, place.layer))

@@ -46,6 +46,7 @@ import hfinspect
 for module in pkgutil.walk_packages(hfinspect.__path__, "hfinspect."):
     if "__main__" not in module.name and ".traced." not in module.name:
         importlib.import_module(module.name)
+import filelock
 from hfinspect.cli.outcome import run
 
 def said(arguments):
