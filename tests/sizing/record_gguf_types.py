@@ -556,7 +556,8 @@ def quantized(path: Path, name: str, imatrix: Path | None) -> dict[str, str] | s
     if done.returncode or not types:
         lines = (done.stderr + done.stdout).splitlines()
         lines = [line for line in lines if "error" in line.lower() or "failed" in line.lower()]
-        return (lines or ["no tensors"])[0].replace(str(path), "")[:200]
+        words = (lines or ["no tensors"])[0].replace(str(path), "")
+        return re.sub(r"\S*/(?=llama\.cpp/)", "", words)[:200]  # where it was built is nobody's
     return types
 
 
