@@ -100,10 +100,11 @@ def compared_models(
             shown = [replace(one, target=name) for one, name in zip(shown, names, strict=True)]
         comparison = compare(shown, [model.inspected.prediction for model in models])
         first, *others = models
+        hashed = _hashed_files(first)  # once, however many are compared with it
         differences = [
             replace(
                 difference,
-                files=_equal_files(first, other),
+                files=_equal_files(hashed, _hashed_files(other)),
                 weights=None
                 if method is None
                 else _METHODS[method](_with_bytes(first), _with_bytes(other), announce, progress),
@@ -113,11 +114,14 @@ def compared_models(
     return replace(comparison, differences=tuple(differences))
 
 
-def _equal_files(first: ModelBeingCompared, other: ModelBeingCompared) -> FileIdentity | None:
+def _hashed_files(model: ModelBeingCompared) -> HashedFiles | None:
+    """None for a config that was given as a mapping."""
+    return None if model.source is None else HashedFiles.of(model.source)
+
+
+def _equal_files(first: HashedFiles | None, other: HashedFiles | None) -> FileIdentity | None:
     """Equal files by hashes that are known already; None where there are none."""
-    if first.source is None or other.source is None:
-        return None
-    return identity(HashedFiles.of(first.source), HashedFiles.of(other.source))
+    return None if first is None or other is None else identity(first, other)
 
 
 def _with_bytes(model: ModelBeingCompared) -> ModelWithBytes:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from ..core.components import Component
-from ..core.progress import Progress
+from ..core.progress import Count, Progress
 from ..core.weight_changes import (
     SAMPLE_BYTES,
     ChangedTensors,
@@ -59,13 +59,14 @@ def sampled(
     cost = sample_cost(comparable.pairs, first.source, other.source)
     if announce is not None:
         announce(cost)
-    here = _samples(first.source, [pair.here for pair in comparable.pairs])
-    there = _samples(other.source, [pair.there for pair in comparable.pairs])
-    outcomes = []
-    for done, pair in enumerate(comparable.pairs, 1):
-        outcomes.append(_Outcome(here[pair.here] != there[pair.there], None))
-        if progress is not None:
-            progress("samples", done, len(comparable.pairs))
+    places = {pair.here for pair in comparable.pairs}, {pair.there for pair in comparable.pairs}
+    count = Count("samples", progress)
+    count.expect(sum(map(len, places)))
+    here, there = (
+        _samples(model.source, inside, count)
+        for model, inside in zip((first, other), places, strict=True)
+    )
+    outcomes = [_Outcome(here[pair.here] != there[pair.there], None) for pair in comparable.pairs]
     return _summed("sample", cost, comparable, outcomes)
 
 
@@ -134,12 +135,14 @@ def sample_cost(pairs: Iterable[TensorPair], *sources: Source) -> ReadingCost:
     return ReadingCost(len(known), 2 * nbytes, remote * len(known))
 
 
-def _samples(source: Source, places: Iterable[ByteRange]) -> Mapping[ByteRange, bytes]:
+def _samples(
+    source: Source, places: Iterable[ByteRange], count: Count
+) -> Mapping[ByteRange, bytes]:
     tasks = []
-    for file, inside in groupby(sorted(set(places)), key=lambda place: place.file):
+    for file, inside in groupby(sorted(places), key=lambda place: place.file):
         known = list(inside)
         tasks += [
-            partial(_of_file, source, file, known[at : at + _TOGETHER])
+            partial(_of_file, source, file, known[at : at + _TOGETHER], count)
             for at in range(0, len(known), _TOGETHER)
         ]
     samples: dict[ByteRange, bytes] = {}
@@ -150,11 +153,14 @@ def _samples(source: Source, places: Iterable[ByteRange]) -> Mapping[ByteRange, 
     return samples
 
 
-def _of_file(source: Source, file: str, places: list[ByteRange]) -> dict[ByteRange, bytes]:
+def _of_file(
+    source: Source, file: str, places: list[ByteRange], count: Count
+) -> dict[ByteRange, bytes]:
     spans = [sample_of(place) for place in places]
     read = source.read_spans(file, spans)
     for (start, stop), data in zip(spans, read, strict=True):
         _check_length(file, data, stop - start)
+    count.add(len(places))
     return dict(zip(places, read, strict=True))
 
 

@@ -163,3 +163,14 @@ def test_both_methods_at_once_are_refused(tmp_path: Path) -> None:
     shown = program("compare", "a", "b", "--sample", "--values")
     assert shown.code == 2
     assert "exclude each other" in shown.err
+
+
+def test_progress_counts_samples_while_they_are_read(tmp_path: Path) -> None:
+    base, other = write(tmp_path / "base", weights()), write(tmp_path / "other", weights(1))
+    seen: list[tuple[str, int, int]] = []
+    hfinspect.compare(base, other, weights="sample", progress=lambda *step: seen.append(step))
+    steps = [step for step in seen if step[0] == "samples"]
+    both = 2 * len(hfinspect.predict(CONFIG).tensors)
+    assert steps[0] == ("samples", 0, both)
+    assert steps[-1] == ("samples", both, both)
+    assert len(steps) > 3  # in groups, not all at the end
