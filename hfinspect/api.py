@@ -21,7 +21,7 @@ from .core.records import dataclass
 from .core.refs import Origin
 from .core.results import Inspection
 from .core.runs_options import RunsOptions
-from .errors import HfinspectError, UsageError
+from .errors import HfinspectError, NothingToInspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
@@ -216,6 +216,18 @@ def compare(
     return compared_models(models, choice, names, weights, announce, progress)
 
 
+def _not_derivable(inspection: Inspection) -> NothingToInspectError:
+    """Why a model without a config.json has no derivation."""
+    if inspection.format == "gguf" and inspection.missing_files:
+        return NothingToInspectError(
+            inspection.target,
+            f"lacks {len(inspection.missing_files):,} of its files, so its count cannot be derived",
+            where=inspection.missing_files[0],
+            hint="name the folder or the repo that holds all of them",
+        )
+    return no_config(inspection.target, broken=_broken_config(inspection))
+
+
 def _broken_config(found: Inspection) -> str | None:
     """Why a config.json that is there says nothing; None where there is none."""
     return next((one.text for one in found.findings if one.rule == "config"), None)
@@ -250,7 +262,7 @@ def explain(call: ExplainCall) -> Explanation:
     else:
         of_file = gguf_derivation(found) or adapter_derivation(found)
         if of_file is None:
-            raise no_config(found.target, broken=_broken_config(found))
+            raise _not_derivable(found)
         derivation = of_file
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)

@@ -146,8 +146,8 @@ def _percent(value: int, e: Explanation) -> str:
 
 
 def _of_gguf(e: Explanation) -> bool:
-    """Whether the keys are those of a GGUF file, which begin with the architecture."""
-    return any(s.key.startswith(f"{e.model_type}.") for s in e.letters)
+    """Whether the keys are those of a GGUF file: the architecture's, or its tokenizer's."""
+    return any(s.key.startswith((f"{e.model_type}.", "tokenizer.ggml.")) for s in e.letters)
 
 
 def _kind(e: Explanation) -> str:

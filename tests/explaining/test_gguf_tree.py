@@ -66,3 +66,15 @@ def test_a_file_that_is_no_model_has_no_derivation(tmp_path: Path) -> None:
     path = _written(tmp_path, Recorded("vocabulary", keys, [], {}))
     with pytest.raises(NothingToInspectError):
         hfinspect.explain(path)
+
+
+def test_one_file_of_several_names_what_is_missing(tmp_path: Path) -> None:
+    split = Path("fixtures/checkpoints/gguf-split").resolve()
+    whole = hfinspect.explain(split)
+    assert whole.parameters == 2533
+    assert "architecture of the GGUF file" in markdown(whole)
+    for name in ("tiny-00001-of-00003.gguf", "tiny-00003-of-00003.gguf"):
+        (tmp_path / name).write_bytes((split / name).read_bytes())
+    with pytest.raises(NothingToInspectError, match="lacks 1 of its files") as caught:
+        hfinspect.explain(tmp_path)
+    assert "tiny-00002-of-00003.gguf" in str(caught.value)
