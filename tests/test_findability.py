@@ -48,3 +48,12 @@ def test_one_folder_and_at_most_two_files(thing: str) -> None:
     assert [path for path in files if not path.is_file()] == []
     says = (folders[0] / "__init__.py").read_text(encoding="utf-8")
     assert "new" in says.lower(), "the folder does not say how to add a thing"
+
+
+def test_the_list_of_rooms_has_every_folder() -> None:
+    listed = PAGE.read_text(encoding="utf-8").partition("## The rooms")[2].partition("\n## ")[0]
+    rooms = {path.name for path in (ROOT / "hfinspect").iterdir() if path.is_dir()}
+    rooms -= {"__pycache__"}
+    assert {room for room in rooms if f"\n  {room}/" not in listed} == set()
+    order = listed.partition("Imports go down only")[2]
+    assert {room for room in rooms - {"schemas"} if room not in order} == set()
