@@ -21,8 +21,11 @@ from ..trees.prediction import Prediction
 #: Larger numbers are no sizes; some tokenizers write 10^30 for "no limit".
 _MOST = 2**31
 
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers", "depth", "n_blocks")
-_WIDTH = tuple("hidden_size d_model n_embd dim emb_dim embed_dim width".split())
+_LAYERS = tuple(
+    """num_hidden_layers n_layer n_layers num_layers layers depth n_blocks
+    num_transformer_layers""".split()
+)
+_WIDTH = tuple("hidden_size d_model n_embd dim emb_dim embed_dim model_dim width".split())
 _HEADS = tuple(
     "num_attention_heads n_head n_heads num_heads attention_heads encoder_attention_heads".split()
 )

@@ -190,6 +190,86 @@ _MINICPM = {
 }
 _DECI = {"rms_norm_eps": 1e-6, "num_key_value_heads_per_layer": [2, 2, 4, 4, 8, 8, 2, 2, 2]}
 _NORM = {"rms_norm_eps": 1e-6}
+_BAICHUAN = {**_NORM, "num_key_value_heads": 8}
+_DBRX = {
+    "attn_config": {"kv_n_heads": 2, "clip_qkv": 8, "rope_theta": 500000},
+    "ffn_config": {"ffn_hidden_size": 256, "moe_num_experts": 4, "moe_top_k": 2},
+    "max_seq_len": 64,
+}
+_JAIS = {
+    "activation_function": "swiglu",
+    "position_embedding_type": "alibi",
+    "embeddings_scale": 14.6,
+    "width_scale": 0.22,
+    "layer_norm_epsilon": 1e-5,
+    "n_inner": 512,
+    "n_positions": 64,
+}
+_OPENELM = {
+    "model_dim": 256,
+    "head_dim": 32,
+    "num_transformer_layers": 9,
+    "num_query_heads": [4, 4, 4, 8, 8, 8, 8, 12, 12],
+    "num_kv_heads": [1, 1, 1, 2, 2, 2, 2, 3, 3],
+    "ffn_multipliers": [0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 4.0],
+    "ffn_dim_divisor": 256,
+    "normalize_qk_projections": True,
+    "max_context_length": 64,
+    "rope_freq_constant": 10000,
+    "rope_max_length": 128,
+}
+_MLA = {
+    "q_lora_rank": 64,
+    "kv_lora_rank": 64,
+    "qk_rope_head_dim": 16,
+    "qk_nope_head_dim": 32,
+    "v_head_dim": 32,
+}
+_KIMI = {
+    **_NORM,
+    **_MLA,
+    "q_lora_rank": None,
+    "num_key_value_heads": 8,
+    "linear_attn_config": {
+        "full_attn_layers": [4, 8],
+        "kda_layers": [1, 2, 3, 5, 6, 7, 9],
+        "head_dim": 32,
+        "num_heads": 8,
+        "short_conv_kernel_size": 4,
+    },
+    "first_k_dense_replace": 1,
+    "num_shared_experts": 1,
+    "routed_scaling_factor": 2.4,
+    "moe_router_activation_func": "sigmoid",
+}
+_KIMI_TEXT = {
+    **_MLA,
+    "model_type": "deepseek_v3",
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "moe_intermediate_size": 256,
+    "num_hidden_layers": 9,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 8,
+    "vocab_size": 320,
+    "max_position_embeddings": 64,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 1,
+    "first_k_dense_replace": 2,
+    "n_group": 1,
+    "topk_group": 1,
+}
+_MOONVIT = {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "patch_size": 14,
+    "init_pos_emb_height": 8,
+    "init_pos_emb_width": 8,
+    "merge_kernel_size": [2, 2],
+}
 
 #: Case -> (model type, class, keys of the config).
 _REMOTE: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -223,6 +303,25 @@ _REMOTE: dict[str, tuple[str, str, dict[str, Any]]] = {
     "dream": ("Dream", "DreamModel", {**_NORM, "mask_token_id": 3, "max_position_embeddings": 64}),
     "iquest": ("iquestcoder", "IQuestCoderForCausalLM", _NORM),
     "deci": ("deci", "DeciLMForCausalLM", _DECI),
+    "baichuan": ("baichuan", "BaichuanForCausalLM", _BAICHUAN),
+    "baichuan-13b": ("baichuan", "BaichuanForCausalLM", {**_BAICHUAN, "alibi_bias_max": 8}),
+    "dbrx": ("dbrx", "DbrxForCausalLM", _DBRX),
+    "jais": ("jais", "JAISLMHeadModel", _JAIS),
+    "openelm": ("openelm", "OpenELMForCausalLM", _OPENELM),
+    "kimi_linear": ("kimi_linear", "KimiLinearForCausalLM", _KIMI),
+    "kimi_vl": (
+        "kimi_vl",
+        "KimiVLForConditionalGeneration",
+        {
+            "text_config": {**_KIMI_TEXT, "q_lora_rank": None, "num_hidden_layers": 27},
+            "vision_config": _MOONVIT,
+        },
+    ),
+    "kimi_k25": (
+        "kimi_k25",
+        "KimiK25ForConditionalGeneration",
+        {"text_config": _KIMI_TEXT, "vision_config": _MOONVIT},
+    ),
 }
 REMOTE = {
     case: (kind, name, {"catalog": True, **own}) for case, (kind, name, own) in _REMOTE.items()

@@ -74,13 +74,10 @@ def write(cases: dict[str, Any]) -> None:
 
 def _place(tensor: tuple[str, str, tuple[int, ...]]) -> tuple[str, str, tuple[int, ...], int]:
     name, dtype, shape = tensor
-    found = re.match(r"blk\.(\d+)\.", name)
-    return (
-        re.sub(r"^blk\.\d+\.", "blk.*.", name),
-        dtype,
-        tuple(shape),
-        int(found[1]) if found else -1,
-    )
+    found = re.match(r"((?:[av]\.)?blk\.)(\d+)(\..*)", name)
+    if found is None:
+        return name, dtype, tuple(shape), -1
+    return f"{found[1]}*{found[3]}", dtype, tuple(shape), int(found[2])
 
 
 def _runs(kinds: list[str]) -> str:

@@ -62,6 +62,23 @@ TYPES = (
 WRITTEN = ("llama", "llama-odd", "llama-odder", "mixtral-8", "gpt2", "deepseek_v3")
 WRITTEN_TYPES = ("Q8_0", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K", "IQ4_XS", "MXFP4_MOE")
 
+#: Cases of which the file for images or sound is recorded too, and what their names end in then.
+WITH_PROJECTOR = (
+    "gemma3-vision",
+    "mistral3",
+    "qwen2_vl",
+    "qwen2_5_vl",
+    "qwen3_vl",
+    "qwen3_5",
+    "kimi_vl",
+    "kimi_k25",
+    "llama4-scout",
+    "glm4v",
+    "voxtral",
+    "qwen2_audio",
+)
+PROJECTOR = "+mmproj"
+
 #: Sizes that any config may have; those that a type does not know are left out.
 USUAL: dict[str, Any] = {
     "hidden_size": 256,
@@ -418,12 +435,28 @@ def config_of(model_type: str, given: dict[str, Any], library: Any) -> Any:
     return type(made)(**merged(made, given))
 
 
+#: Four layers: the converter knows the parts of a projector by numbers below that of layers.
+_DEEP = dict.fromkeys(("num_hidden_layers", "depth", "encoder_layers"), 4)
+
+
+def _deeper(given: dict[str, Any]) -> dict[str, Any]:
+    """The same settings, with more layers for images and sound."""
+    towers = {key: given[key] for key in ("vision_config", "audio_config") if given.get(key)}
+    deep = {
+        key: {**own, **{name: n for name, n in _DEEP.items() if name in own}}
+        for key, own in towers.items()
+    }
+    return {**given, **deep}
+
+
 def save(case: str, folder: Path) -> None:
     """A tiny random model, in bfloat16."""
     import torch
     import transformers
 
-    model_type, name, given = CASES[case]
+    model_type, name, given = CASES[case.removesuffix(PROJECTOR)]
+    if case.endswith(PROJECTOR):
+        given = _deeper(given)
     if "catalog" in given:
         save_from_catalog({"model_type": model_type, "architectures": [name]}, given, folder)
         return
@@ -434,6 +467,8 @@ def save(case: str, folder: Path) -> None:
     model.save_pretrained(folder)
     if model_type == "qwen3_vl_moe":
         turn_experts(folder / "model.safetensors")
+    if model_type == "gemma3":
+        call_as_released(folder / "model.safetensors")
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **said}))
     write_tokenizer(folder)
@@ -449,6 +484,11 @@ def write_tokenizer(folder: Path) -> None:
         "max_input_chars_per_word": 100,
     }
     (folder / "tokenizer.json").write_text(json.dumps({"model": model, "added_tokens": []}))
+    half = [0.5] * 3
+    pixels = {"image_mean": half, "image_std": half, "size": {"height": 28, "width": 28}}
+    (folder / "preprocessor_config.json").write_text(json.dumps(pixels))
+    marks = {str(at): {"content": f"[IMG{end}]"} for at, end in enumerate(("", "_BREAK", "_END"))}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": marks}))
 
 
 def save_from_catalog(named: dict[str, Any], given: dict[str, Any], folder: Path) -> None:
@@ -468,7 +508,10 @@ def save_from_catalog(named: dict[str, Any], given: dict[str, Any], folder: Path
     length = {"max_position_embeddings": USUAL["max_position_embeddings"]}
     config = {**named, "torch_dtype": "bfloat16", **length, **usual, **own}
     held = [spec for spec in predict(config).tensors if is_held(spec)]
-    tensors = {spec.name: torch.zeros(spec.shape, dtype=torch.bfloat16) for spec in held}
+    dense = re.compile(r"block_sparse_moe(?=\.\w+_proj\.)")  # Kimi Linear's, on the Hub
+    tensors = {
+        dense.sub("mlp", spec.name): torch.ones(spec.shape, dtype=torch.bfloat16) for spec in held
+    }
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config))
     write_tokenizer(folder)
@@ -484,8 +527,20 @@ def turn_experts(path: Path) -> None:
     save_file(tensors, path, metadata={"format": "pt"})
 
 
-def convert(folder: Path, out: Path) -> None:
-    """By llama.cpp's converter, without a tokenizer."""
+def call_as_released(path: Path) -> None:
+    """The vision tower of Gemma 3 under the names of its released files."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    old, new = "vision_tower.", "vision_tower.vision_model."
+    released = {
+        name if new in name else name.replace(old, new): tensor for name, tensor in tensors.items()
+    }
+    save_file(released, path, metadata={"format": "pt"})
+
+
+def convert(folder: Path, out: Path, projector: bool = False) -> None:
+    """By llama.cpp's converter, without a tokenizer; ``projector`` is ``--mmproj``."""
     sys.path.insert(0, str(SOURCE))
     sys.path.insert(0, str(SOURCE / "gguf-py"))
     import gguf  # type: ignore[import-not-found, unused-ignore]
@@ -497,7 +552,12 @@ def convert(folder: Path, out: Path) -> None:
     )
 
     hparams = ModelBase.load_hparams(folder, False)
-    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+    kind = ModelType.MMPROJ if projector else ModelType.TEXT
+    model_class = get_model_class(get_model_architecture(hparams, kind), mmproj=projector)
+    if projector:
+        made = model_class(folder, gguf.LlamaFileType.MOSTLY_BF16, out)
+        made.write()
+        return
 
     class Wordless(model_class):  # type: ignore[misc, valid-type]
         model_arch = model_class.model_arch
@@ -507,11 +567,18 @@ def convert(folder: Path, out: Path) -> None:
             found = self.hparams.get("vocab_size", 320)
             self.gguf_writer.add_vocab_size(found)
 
+        def modify_tensors(self, data_torch: Any, name: str, bid: int | None) -> Any:
+            """Baichuan's calls itself with the name that it made, without end."""
+            if model_class.__name__ == "BaichuanModel" and "W_pack" not in name:
+                return ModelBase.modify_tensors(self, data_torch, name, bid)
+            return super().modify_tensors(data_torch, name, bid)
+
     Wordless.__name__ = model_class.__name__
     Wordless.no_mtp = model_class.supports_mtp_export
     given = json.loads((folder / "config.json").read_text())
     hparams = {**given, **hparams, **{k: v for k, v in given.items() if k not in hparams}}
-    made = Wordless(folder, gguf.LlamaFileType.MOSTLY_BF16, out, hparams=hparams)
+    eager = model_class.__name__ == "JaisModel"  # it reads a value (--no-lazy)
+    made = Wordless(folder, gguf.LlamaFileType.MOSTLY_BF16, out, hparams=hparams, eager=eager)
     if hasattr(made, "impl"):  # of two converters, one does what the other is asked
         type(made.impl).set_vocab = Wordless.set_vocab
     made.write()
@@ -602,7 +669,7 @@ def record(case: str, work: Path) -> tuple[Recorded, dict[str, list[int]]]:
     folder.mkdir()
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         save(case, folder)
-        convert(folder, out)
+        convert(folder, out, case.endswith(PROJECTOR))
     keys, tensors = read(out)
     config = json.loads((folder / "config.json").read_text())
     imatrix = imatrix_file(work / "imatrix.gguf")
@@ -622,7 +689,7 @@ def main(names: list[str]) -> None:
     cases: dict[str, Any] = {}
     if RECORD.exists():
         cases = json.loads(RECORD.read_text(encoding="utf-8"))["cases"]
-    for case in names or CASES:
+    for case in names or (*CASES, *(case + PROJECTOR for case in WITH_PROJECTOR)):
         with tempfile.TemporaryDirectory() as work:
             try:
                 found, really = record(case, Path(work))

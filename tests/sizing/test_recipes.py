@@ -14,13 +14,22 @@ import pytest
 
 import hfinspect
 from hfinspect.errors import UsageError
+from hfinspect.formats.gguf.ggml_types import GGML_TYPES, GGML_TYPES_BY_NAME
 from hfinspect.sizing.recipes import DEFAULT_RECIPES, RECIPES, find_recipe, recipe_sizes
 from hfinspect.sizing.recipes.as_gguf import gguf_model
-from hfinspect.sizing.recipes.ggml_mixes import GgufModel, GgufTensor, mixed, padded, stored_bytes
+from hfinspect.sizing.recipes.ggml_mixes import (
+    GgufModel,
+    GgufTensor,
+    mixed,
+    padded,
+    refusal,
+    stored_bytes,
+)
 from hfinspect.trees.prediction import Prediction, predict
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..formats.gguf_files import GgufWriter
 from ..schemas import conforms
 from .gguf_types_record import Recorded, read, unpacked
 from .test_offload import LAYER, OUTPUT, TABLE, _file
@@ -40,6 +49,7 @@ CONFIG: dict[str, Any] = {
     "tie_word_embeddings": False,
 }
 RECORD = read()
+PROJECTOR = "+mmproj"
 
 
 @cache
@@ -113,7 +123,7 @@ def test_the_bytes_are_those_of_the_files_that_were_written() -> None:
             assert (sum(sizes), padded(sizes)) == (data, whole), (name, recipe)
 
 
-@pytest.mark.parametrize("name", RECORD)
+@pytest.mark.parametrize("name", [name for name in RECORD if not name.endswith(PROJECTOR)])
 def test_the_converters_file_follows_from_the_config(name: str, tmp_path: Path) -> None:
     """Names, shapes and dtypes; of what stays in float32 the number of elements."""
     case = _case(name)
@@ -122,6 +132,42 @@ def test_the_converters_file_follows_from_the_config(name: str, tmp_path: Path) 
     right = _as_recorded(case)
     assert _listed(found) == _listed(right)
     assert found[1:4] == right[1:4]
+
+
+PROJECTORS = [name for name in RECORD if name.endswith(PROJECTOR)]
+
+
+@pytest.mark.parametrize("name", PROJECTORS)
+def test_a_file_for_images_or_sound_is_quantised_alone(name: str, tmp_path: Path) -> None:
+    """By its own tensors; recipes that look at groups of heads make llama-quantize stop."""
+    case = _case(name)
+    writer = GgufWriter().text("general.architecture", "clip")
+    offset = 0
+    for tensor, dtype, shape in case.tensors:
+        kind = GGML_TYPES_BY_NAME[dtype]
+        number = next(n for n, other in GGML_TYPES.items() if other == kind)
+        writer.tensor(tensor, shape, number, offset)
+        offset += -(-kind.stored_bytes(shape) // 32) * 32
+    head = writer.header()
+    path = tmp_path / "mmproj.gguf"
+    path.write_bytes(head + bytes(-len(head) % 32) + bytes(offset))
+    sizes = {size.name: size for size in recipe_sizes(hfinspect.inspect(path), None, [*case.types])}
+    for recipe, kinds in case.types.items():
+        if isinstance(kinds, str):
+            assert sizes[recipe].why_unknown.startswith("llama-quantize stops"), recipe
+            continue
+        pairs = zip(case.tensors, kinds, strict=True)
+        right = sum(GGML_TYPES_BY_NAME[kind].stored_bytes(t[2]) for t, kind in pairs)
+        assert sizes[recipe].nbytes == right, recipe
+
+
+def test_where_there_is_no_attention_nothing_is_refused() -> None:
+    plain = GgufModel("clip", 0, 0, 0, False, (GgufTensor("mm.0.weight", (256, 256), "BF16"),))
+    assert refusal(plain, "Q2_K") == ""
+    with_values = plain._replace(tensors=(GgufTensor("v.blk.0.attn_v.weight", (64, 64), "BF16"),))
+    assert refusal(with_values, "Q2_K")
+    assert refusal(with_values, "Q4_K_M") == ""
+    assert refusal(with_values._replace(layers=1), "Q2_K") == ""
 
 
 def _listed(model: GgufModel) -> dict[str, Any]:

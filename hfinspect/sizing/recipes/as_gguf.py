@@ -22,8 +22,9 @@ from .gguf_classes import GGUF_CLASSES
 
 #: Modules whose matrices the converter keeps in float32.
 _FLOAT32: Final = frozenset(
-    """ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d shortconv.conv
-    indexer.proj altup_correct_coef altup_predict_coef""".split()
+    """ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d ssm_conv1d_q
+    ssm_conv1d_k ssm_conv1d_v shortconv.conv indexer.proj altup_correct_coef
+    altup_predict_coef""".split()
 )
 #: (architecture, layers) of what llama.cpp calls a 70B model: ``load_hparams`` of src/models/.
 _70B: Final = frozenset({("llama", 80), ("qwen2", 80), ("deci", 80), ("olmo", 80), ("jais2", 68)})
@@ -34,7 +35,7 @@ _ROPE_FREQS: Final = frozenset(
 )
 _LONG_FACTORS: Final = frozenset({"phi3", "minicpm", "minicpm3"})
 #: Whose attention is written as one with a single key head.
-_LATENT: Final = frozenset({"deepseek2", "deepseek32", "glm-dsa"})
+_LATENT: Final = frozenset({"deepseek2", "deepseek32", "glm-dsa", "kimi-linear"})
 #: Whose key heads are counted layer by layer: none where a layer has no attention.
 _BY_LAYER: Final = frozenset("jamba lfm2 lfm2moe granitehybrid nemotron_h mamba2".split())
 #: Buffers that are tensors of the file; other ones are not.
@@ -52,6 +53,7 @@ _ENDS: Final = {
     "shared_mlp.input_linear.weight": "shared_in.weight",
     "shared_mlp.output_linear.weight": "shared_down.weight",
     "linear_attn.in_proj_qkvz.weight": "qkvz.weight",
+    "ffn.proj_1.weight": "ffn_gate_up.weight",
 }
 #: Heads of classes for sequences -> their names in the file.
 _CLASS_HEADS: Final = {
@@ -59,8 +61,9 @@ _CLASS_HEADS: Final = {
     "classifier.dense": "cls",
     "classifier.out_proj": "cls.output",
 }
-#: Matrices that GPT-2 has transposed.
-_CONV1D: Final = frozenset({"attn_qkv", "attn_output", "ffn_up", "ffn_down"})
+#: Matrices that GPT-2 and Jais have transposed.
+_CONV1D: Final = frozenset({"attn_qkv", "attn_output", "ffn_gate", "ffn_up", "ffn_down"})
+_TRANSPOSED: Final = frozenset({"gpt2", "jais"})
 #: Model types whose first positions are those of padding, and left out.
 _PADDED: Final = frozenset({"roberta", "xlm-roberta"})
 
@@ -132,7 +135,7 @@ class _Converter:
         if not self._architecture:
             name = self._prediction.architecture
             return f"what llama.cpp's converter makes of {name} is not known here"
-        groups = self._groups()
+        groups = self._refusal() or self._groups()
         if isinstance(groups, str):
             return groups
         tensors: list[GgufTensor] = []
@@ -141,9 +144,21 @@ class _Converter:
             if written is None:
                 return f"how the converter writes {group.names[0]} is not known"
             made_of = tuple(group.names)
-            tensors += (_typed(own, shape, made_of) for own, shape in written)
-        tensors += [_typed(own, shape) for own, shape in self._positions(tensors)]
+            tensors += (self._typed(own, shape, made_of) for own, shape in written)
+        tensors += [self._typed(own, shape) for own, shape in self._positions(tensors)]
         return self._with_numbers(tensors)
+
+    def _refusal(self) -> str:
+        """What the converter demands of a config and does not find."""
+        if self._architecture != "jais":
+            return ""
+        config, needed = self._config, ("embeddings_scale", "width_scale")
+        mup = {"mup_embeddings_scale": "embeddings_scale", "mup_output_alpha": "width_scale"}
+        given = {mup.get(key, key) for key in config}
+        kind = config.get("activation_function"), config.get("position_embedding_type")
+        if kind == ("swiglu", "alibi") and given.issuperset(needed):
+            return ""
+        return "the converter takes a Jais with swiglu, alibi, embeddings_scale and width_scale"
 
     def _groups(self) -> _Groups | str:
         """What the file holds under one name: experts are many.
@@ -228,7 +243,11 @@ class _Converter:
                 (f"{start}attn_qkv.weight", (shape[0] - rows, shape[1])),
                 (f"{start}attn_gate.weight", (rows, shape[1])),
             ]
-        if self._architecture == "gpt2" and stem in _CONV1D:
+        if stem == "ffn_gate_up":
+            return self._gate_and_up(start, shape, last)
+        if self._architecture == "dbrx" and stem.endswith("_exps"):
+            return self._below_one_another(name, stem, shape)
+        if self._architecture in _TRANSPOSED and stem in _CONV1D:
             return [(name, shape[::-1])]
         if stem == "position_embd" and self._prediction.model_type in _PADDED:
             padding = self._config.get("pad_token_id", 1)
@@ -249,9 +268,9 @@ class _Converter:
         ]
 
     def _three(self, start: str, shape: _Shape, last: str) -> _Written | None:
-        """Queries, keys and values apart, by heads."""
+        """Queries, keys and values apart, by heads; Baichuan's are thirds."""
         heads = self._facts.heads or 0
-        kv_heads = self._facts.kv_heads or heads
+        kv_heads = heads if self._architecture == "baichuan" else self._facts.kv_heads or heads
         if not heads or shape[0] % (heads + 2 * kv_heads):
             return None
         rows = shape[0] // (heads + 2 * kv_heads)
@@ -273,6 +292,22 @@ class _Converter:
         else:
             return None
         return [(f"{start}ffn_{kind}_exps.{last}", half) for kind in ("gate", "up")]
+
+    def _gate_and_up(self, start: str, shape: _Shape, last: str) -> _Written | None:
+        """OpenELM's: the converter cuts in the middle, even what has no gate."""
+        if self._config.get("ffn_with_glu") is False:
+            return None
+        half = (shape[0] // 2, *shape[1:])
+        return [(f"{start}ffn_{kind}.{last}", half) for kind in ("gate", "up")]
+
+    def _below_one_another(self, name: str, stem: str, shape: _Shape) -> _Written | None:
+        """Experts in one matrix of (experts · inner, width), which only the last are turned."""
+        experts = self._facts.experts or 0
+        if not experts or len(shape) != 2 or shape[0] % experts:
+            return None
+        inner, width = shape[0] // experts, shape[1]
+        sides = (width, inner) if stem == "ffn_down_exps" else (inner, width)
+        return [(name, (experts, *sides))]
 
     def _shared(self, start: str, stem: str, shape: _Shape) -> _Written:
         """Granite's shared expert, which is the MLP where there are no other experts."""
@@ -300,14 +335,27 @@ class _Converter:
                 if isinstance(factors, list) and factors:
                     yield f"rope_factors_{length}.weight", (len(factors),)
 
+    def _typed(self, name: str, shape: _Shape, made_of: tuple[str, ...] = ()) -> GgufTensor:
+        module, _, last = name.rpartition(".")
+        plain = module.split(".", 2)[-1] if module.startswith("blk.") else module
+        wide = len(shape) < 2 or last != "weight" or module.endswith("_norm")
+        if self._architecture != "dbrx":  # of it only vectors stay in float32
+            wide = wide or plain in _FLOAT32
+        return GgufTensor(name, shape, "F32" if wide else "BF16", made_of)
+
     def _with_numbers(self, tensors: list[GgufTensor]) -> GgufModel | str:
         facts, architecture = self._facts, self._architecture
         heads = facts.heads or facts.decoder_heads or 0
         kv_heads = facts.kv_heads or heads
-        if architecture in _LATENT or architecture == "starcoder":
+        if architecture == "kimi-linear":  # none in a layer without attention
+            kv_heads = int(any(t.name.startswith("blk.0.attn_kv_a_mqa.") for t in tensors))
+        elif architecture in _LATENT or architecture == "starcoder":
             kv_heads = 1
-        elif architecture == "phi2":
+        elif architecture in ("phi2", "jais"):
             kv_heads = heads
+        elif architecture == "openelm":  # a number for each layer
+            heads = _first(self._config.get("num_query_heads"), heads) or heads
+            kv_heads = _first(self._config.get("num_kv_heads"), kv_heads) or kv_heads
         elif architecture == "deci":  # a number for each layer
             counts = self._config.get("num_key_value_heads_per_layer")
             kv_heads = _first(counts, kv_heads) or kv_heads
@@ -327,7 +375,7 @@ class _Converter:
 #: Architectures that keep gates and ups of all experts in one tensor.
 _FUSED: Final = frozenset({"gemma4"})
 #: Whose joined matrix of queries, keys and values is written as three.
-_SPLIT: Final = frozenset({"internlm2", "bailingmoe"})
+_SPLIT: Final = frozenset({"internlm2", "bailingmoe", "baichuan"})
 _FIRST_K: Final = "blk.0.attn_k."
 
 
@@ -337,13 +385,6 @@ def _fits_heads(tensors: list[GgufTensor], heads: int, kv_heads: int) -> bool:
     if shape is None or not heads or shape[1] % heads:
         return False
     return shape[0] == (heads + 2 * kv_heads) * (shape[1] // heads)
-
-
-def _typed(name: str, shape: _Shape, made_of: tuple[str, ...] = ()) -> GgufTensor:
-    module, _, last = name.rpartition(".")
-    plain = module.split(".", 2)[-1] if module.startswith("blk.") else module
-    wide = len(shape) < 2 or last != "weight" or module.endswith("_norm") or plain in _FLOAT32
-    return GgufTensor(name, shape, "F32" if wide else "BF16", made_of)
 
 
 def _model(
@@ -365,13 +406,15 @@ def _as_read(found: Inspection) -> GgufModel | str:
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str):
         return "the file names no architecture"
+    tensors = [_before(tensor) for tensor in found.tensors]
+    if architecture == "clip":  # llama-quantize reads none of its numbers
+        return _model(architecture, 0, 0, 0, 0, tensors)
     heads = _first(metadata.get(f"{architecture}.attention.head_count"))
     kv_heads = _first(metadata.get(f"{architecture}.attention.head_count_kv"), heads)
     layers = _first(metadata.get(f"{architecture}.block_count"))
     if layers is None or (heads is None) != (kv_heads is None):
         return "the file does not say its layers and heads"
     experts = _first(metadata.get(f"{architecture}.expert_count")) or 0
-    tensors = [_before(tensor) for tensor in found.tensors]
     return _model(architecture, layers, experts, heads or 0, kv_heads or 0, tensors)
 
 

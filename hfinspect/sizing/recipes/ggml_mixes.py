@@ -133,6 +133,20 @@ _OUTPUT_OF_8: Final = frozenset(
     """Q2_K IQ3_XS IQ3_XXS Q3_K_S Q3_K_M IQ4_NL Q4_K_S Q4_K_M IQ3_S IQ3_M IQ4_XS""".split()
 )
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
+#: Recipes whose choice for values depends on how many query heads share a key head.
+_BY_GROUPS: Final = frozenset(
+    "Q2_K Q2_K_S IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ2_M IQ3_XXS IQ3_XS IQ3_S IQ4_NL IQ4_XS".split()
+)
+
+
+def refusal(model: GgufModel, recipe: str) -> str:
+    """Why llama-quantize makes no such file of a model; empty where it does."""
+    if model.layers or recipe not in _BY_GROUPS:
+        return ""
+    for tensor in model.tensors:
+        if _purpose(tensor.name) == "values" and _is_quantised(model, tensor):
+            return "llama-quantize stops at the attention of an --mmproj file: it looks for heads"
+    return ""
 
 
 def mixed(model: GgufModel, recipe: str, base: str, imatrix: bool) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ GGUF_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
         afmoe: AfmoeForCausalLM
         apertus: ApertusForCausalLM
         arcee: ArceeForCausalLM
+        baichuan: BaiChuanForCausalLM BaichuanForCausalLM
         bailingmoe: BailingMoeForCausalLM
         granitehybrid: BambaForCausalLM GraniteMoeHybridForCausalLM
         bert: BertForMaskedLM BertForSequenceClassification BertModel CamembertModel
@@ -29,10 +30,11 @@ GGUF_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
         cohere2: Cohere2ForCausalLM
         cohere2moe: Cohere2MoeForCausalLM
         command-r: CohereForCausalLM
+        dbrx: DbrxForCausalLM
         deci: DeciLMForCausalLM
         deepseek: DeepseekForCausalLM
         deepseek2: DeepseekV2ForCausalLM DeepseekV3ForCausalLM Glm4MoeLiteForCausalLM
-            YoutuForCausalLM
+            KimiK25ForConditionalGeneration KimiVLForConditionalGeneration YoutuForCausalLM
         deepseek32: DeepseekV32ForCausalLM
         dots1: Dots1ForCausalLM
         dream: DreamModel
@@ -66,8 +68,10 @@ GGUF_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
             LlavaForConditionalGeneration MistralForCausalLM MixtralForCausalLM
             VoxtralForConditionalGeneration
         internlm2: InternLM2ForCausalLM
+        jais: JAISLMHeadModel
         jais2: Jais2ForCausalLM
         jamba: JambaForCausalLM
+        kimi-linear: KimiLinearForCausalLM
         laguna: LagunaForCausalLM
         lfm2: Lfm2ForCausalLM Lfm2Model
         lfm2moe: Lfm2MoeForCausalLM
@@ -86,6 +90,7 @@ GGUF_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
         olmo2: Olmo2ForCausalLM Olmo3ForCausalLM
         olmo: OlmoForCausalLM
         olmoe: OlmoeForCausalLM
+        openelm: OpenELMForCausalLM
         orion: OrionForCausalLM
         paddleocr: PaddleOCRVLForConditionalGeneration
         pangu-embedded: PanguEmbeddedForCausalLM

@@ -14,7 +14,7 @@ from ...core.results import Inspection
 from ...core.tensor import nbytes_of
 from ...trees.prediction import Prediction
 from .as_gguf import gguf_model
-from .ggml_mixes import GgufModel, mixed, padded, stored_bytes
+from .ggml_mixes import GgufModel, mixed, padded, refusal, stored_bytes
 from .packed_recipes import packed_as
 from .recipe_names import DEFAULT_RECIPES, Recipe, find_recipe
 
@@ -101,6 +101,8 @@ class SizedRecipes:
         model = self.gguf()
         if isinstance(model, str):
             return _unknown(recipe, model)
+        if why := refusal(model, recipe.name.removesuffix(" imatrix")):
+            return _unknown(recipe, why)
         pairs = zip(model.tensors, self.kinds(recipe), strict=True)
         sizes = [stored_bytes(tensor, kind) for tensor, kind in pairs]
         elements = sum(prod(tensor.shape) for tensor in model.tensors)
