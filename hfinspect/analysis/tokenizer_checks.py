@@ -18,21 +18,26 @@ _CHAT: Final = re.compile(r"(?:^|[-_.])(?:chat|instruct|it|dpo|rlhf|sft)(?:$|[-_
 #: Tokens that a sentence names; the rest is counted.
 _NAMED: Final = 4
 _TOKENIZER: Final = "the tokenizer"
+#: Ends of files whose tokens are numbered as they are listed.
+_LISTS: Final = (".json", ".txt", ".model", ".tiktoken")
 
 
-def disagreements(facts: TokenizerFacts, name: str) -> Iterator[Finding]:
-    """All of them, the gravest first; ``name`` is the model's, without its owner."""
+def disagreements(facts: TokenizerFacts, name: str, config: str) -> Iterator[Finding]:
+    """All of them, the gravest first; ``name`` is the model's, without its owner, ``config`` the
+    path of its config.json."""
     yield from _rows(facts)
-    yield from _special_ids(facts)
+    yield from _ids_without_row(facts)
+    yield from _special_ids(facts, config)
     yield from _templates(facts, name)
-    yield from _rope(facts)
+    yield from _rope(facts, config)
     yield from _lengths(facts)
 
 
 def _rows(facts: TokenizerFacts) -> Iterator[Finding]:
     tokens = facts.vocabulary
     if tokens.beyond and tokens.rows is not None and tokens.highest is not None:
-        text = f"{tokens.beyond:,} ids have no row; the highest is {tokens.highest:,}"
+        have = "id has" if tokens.beyond == 1 else "ids have"
+        text = f"{tokens.beyond:,} {have} no row; the highest is {tokens.highest:,}"
         expected = f"below {tokens.rows:,}, the {tokens.rows_by}"
         text = f"{text}, expected {expected}"
         yield Finding("tokenizer-beyond-vocabulary", text, tokens.file, severity="error")
@@ -44,9 +49,19 @@ def _rows(facts: TokenizerFacts) -> Iterator[Finding]:
 # ---- special tokens
 
 
-def _special_ids(facts: TokenizerFacts) -> Iterator[Finding]:
+def _ids_without_row(facts: TokenizerFacts) -> Iterator[Finding]:
+    """Of a GGUF file, whose keys name ids of any size; of other files the ids above are all."""
+    tokens = facts.vocabulary
+    for one in facts.special if tokens.file and not tokens.file.endswith(_LISTS) else ():
+        for number in one.tokenizer:
+            if tokens.tokens is not None and number >= tokens.tokens:
+                text = f"the id of {one.role} is {number:,}, expected below {tokens.tokens:,}"
+                yield Finding("token-id", text, tokens.file)
+
+
+def _special_ids(facts: TokenizerFacts, config: str) -> Iterator[Finding]:
     for one in facts.special:
-        (first, ids), *others = _places(facts, one).items() or [("", set[int]())]
+        (first, ids), *others = _places(facts, one, config).items() or [("", set[int]())]
         for second, other_ids in others:
             if ids.isdisjoint(other_ids):
                 text = f"{one.role} is {_listed(ids)}, and {_listed(other_ids)} by {second}"
@@ -56,13 +71,13 @@ def _special_ids(facts: TokenizerFacts) -> Iterator[Finding]:
                 break
 
 
-def _places(facts: TokenizerFacts, one: SpecialToken) -> dict[str, set[int]]:
+def _places(facts: TokenizerFacts, one: SpecialToken, config: str) -> dict[str, set[int]]:
     """Who says which ids of a role, first who is heeded: generation takes those of its own file,
     else the config's. Several are alternatives: one in common is enough."""
     folder = _folder(facts)
     places = {
         f"{folder}generation_config.json": one.generation,
-        f"{folder}config.json": one.config,
+        config: one.config,
         _TOKENIZER: one.tokenizer,
     }
     sets = {place: {number for number in ids if number >= 0} for place, ids in places.items()}
@@ -106,7 +121,7 @@ def _templates(facts: TokenizerFacts, model: str) -> Iterator[Finding]:
 # ---- context
 
 
-def _rope(facts: TokenizerFacts) -> Iterator[Finding]:
+def _rope(facts: TokenizerFacts, config: str) -> Iterator[Finding]:
     """transformers warns of the same for yarn: the factor should be the ratio of both lengths."""
     length = facts.context
     if length.reach is None or length.config in (None, length.reach, length.original):
@@ -114,7 +129,7 @@ def _rope(facts: TokenizerFacts) -> Iterator[Finding]:
     reach = f"{length.original:,} x {length.factor:g} = {length.reach:,} tokens"
     text = f"{length.config_key} is {length.config:,}; {length.rope_type} reaches {reach}"
     severity = "warning" if length.config > length.reach else "note"
-    yield Finding("rope-context", text, f"{_folder(facts)}config.json", severity=severity)
+    yield Finding("rope-context", text, config, severity=severity)
 
 
 def _lengths(facts: TokenizerFacts) -> Iterator[Finding]:

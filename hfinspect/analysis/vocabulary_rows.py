@@ -14,7 +14,8 @@ _EMBEDDINGS: Final = tuple(
     """.embed_tokens.weight .wte.weight .word_embeddings.weight .tok_embeddings.weight
     .embed_in.weight .token_embd.weight""".split()
 )
-#: What a GGUF file calls the head of a language model.
+#: What a GGUF file calls the table of embeddings, and the head of a language model.
+GGUF_EMBEDDING: Final = "token_embd.weight"
 _GGUF_HEAD: Final = "output.weight"
 
 

@@ -1,4 +1,5 @@
-"""The tokens that tokenizer.json, vocab.json or vocab.txt lists, with their ids.
+"""The tokens that a tokenizer's file lists, with their ids: tokenizer.json, vocab.json, vocab.txt,
+tekken.json, a SentencePiece model, a list of ranks.
 
 Which id an added token gets is the rule of the tokenizers library (``AddedVocabulary.add_tokens``):
 that of the vocabulary where it has the token; else the number of tokens in the vocabulary, or one
@@ -8,20 +9,43 @@ more than the highest id given so far where that is higher. The ids in the file 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 from ..core.checkpoint import Finding
 from ..core.records import dataclass
 from ..core.text import clean
 from ..core.tokenizer_facts import AddedToken
 from ..errors import ConfigError, LimitError
+from ..formats.sentencepiece import parse_sentencepiece
 from ..formats.strict_json import collector_paused
+from ..formats.tiktoken_ranks import is_ranks, parse_ranks
 from ..sources.source import FileEntry, Source
 from .json_files import parse_json
 
+#: Models of SentencePiece, as transformers' classes name them; the first may be a list of ranks.
+_PIECES: Final = (
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+    "sentencepiece.model",
+    "spm_char.model",
+)
+#: Lists of ranks of tiktoken.
+_RANKS: Final = (
+    "tiktoken.model",
+    "tokenizer.tiktoken",
+    "qwen.tiktoken",
+    "hy.tiktoken",
+    "vocab.tiktoken",
+    "cl100k_base.tiktoken",
+    "o200k_base.tiktoken",
+    "multilingual.tiktoken",
+)
 #: Files that list a tokenizer's ids, the most complete first.
-TOKENIZERS: Final = ("tokenizer.json", "vocab.json", "vocab.txt")
+TOKENIZERS: Final = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", *_PIECES, *_RANKS)
 
 #: Files that add tokens to it, too.
 ADDING: Final = ("added_tokens.json", "tokenizer_config.json")
@@ -46,15 +70,25 @@ class TokenTable:
 
     Fields:
         file: where they stand
-        kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``; None where the file does not say
+        kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``, ``SentencePiece bpe``
+            and its like, ``tiktoken``, ``tekken``; None where the file does not say
         ids: token -> id
         added: tokens added to them, in the order of the file
+        coverage: ``all``; ``pieces`` while nobody has said what the class makes of their ids (see
+            token_layouts.py); ``part`` where the class adds tokens that no file lists
+        size: how many tokens the file lists, where their ids are not known
+        types: how many pieces of SentencePiece are of each type
+        roles: role of a special token -> the token, where no config names another
     """
 
     file: str
     kind: str | None
     ids: Mapping[str, int]
     added: tuple[AddedToken, ...] = ()
+    coverage: Literal["all", "pieces", "part"] = "all"
+    size: int | None = None
+    types: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def highest(self) -> int:
@@ -78,15 +112,21 @@ def tokenizer_path(files: Mapping[str, FileEntry], folder: str) -> str | None:
 
 
 def read_tokenizer(source: Source, path: str, limit: int = MAX_TOKENIZER_BYTES) -> TokenTable:
-    """Raises LimitError, ConfigError, AccessErrors."""
-    return parse_tokenizer(path, source.read_all(path, limit))
+    """Raises LimitError, ConfigError, FormatError, AccessErrors."""
+    table = parse_tokenizer(path, source.read_all(path, limit))
+    merges = path.removesuffix("vocab.json") + "merges.txt"
+    if table.kind is None and path.endswith("vocab.json") and merges in source.list_files():
+        return replace(table, kind="BPE")
+    return table
 
 
 def parse_tokenizer(path: str, data: bytes) -> TokenTable:
-    """The tokens in a file's bytes. Raises LimitError, ConfigError."""
+    """The tokens in a file's bytes. Raises LimitError, ConfigError, FormatError."""
     with collector_paused():
         if path.endswith(".txt"):
             return TokenTable(path, "WordPiece", _lines(path, data))
+        if path.endswith((".model", ".tiktoken")):
+            return _of_library(path, data)
         values = data.count(b",") + data.count(b"[") + data.count(b"{")
         if values > MAX_VALUES:
             raise LimitError(
@@ -95,9 +135,20 @@ def parse_tokenizer(path: str, data: bytes) -> TokenTable:
         value = parse_json(path, data)
         if not isinstance(value, dict):
             raise ConfigError(path, "is not a JSON object")
+        if path.endswith("tekken.json"):
+            return _of_tekken(path, value)
         if not path.endswith("tokenizer.json"):
             return TokenTable(path, None, _ids(value.items()))
         return _of_tokenizer(path, value)
+
+
+def _of_library(path: str, data: bytes) -> TokenTable:
+    """A file of tiktoken or SentencePiece. What tiktoken adds to its ranks stands in code."""
+    if path.rpartition("/")[2] in _RANKS or is_ranks(data):
+        return TokenTable(path, "tiktoken", parse_ranks(path, data), coverage="part")
+    read = parse_sentencepiece(path, data)
+    kind, types = f"SentencePiece {read.algorithm}", read.types
+    return TokenTable(path, kind, read.pieces, coverage="pieces", types=types, roles=read.roles)
 
 
 def _lines(path: str, data: bytes) -> Mapping[str, int]:
@@ -108,6 +159,38 @@ def _lines(path: str, data: bytes) -> Mapping[str, int]:
         raise LimitError(path, "has too many lines", expected=f"at most {MAX_VALUES:,}")
     lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
     return {line.rstrip("\r"): number for number, line in enumerate(lines)}
+
+
+def _of_tekken(path: str, value: Mapping[str, object]) -> TokenTable:
+    """Mistral's file: special tokens have the first ids, named or not, then come ranks as far as
+    the vocabulary goes; the file may list more of them. Raises ConfigError."""
+    config, listed, special = value.get("config"), value.get("vocab"), value.get("special_tokens")
+    config = config if isinstance(config, dict) else {}
+    size, before = config.get("default_vocab_size"), config.get("default_num_special_tokens")
+    listed = listed if isinstance(listed, list) else []
+    if type(size) is not int or type(before) is not int or not 0 <= before <= MAX_ADDED:
+        raise ConfigError(path, "does not say how many tokens it has")
+    if not before <= size <= before + len(listed):
+        text = f"lists {len(listed):,} tokens and {before:,} special ones"
+        raise ConfigError(path, text, expected=f"{size:,} at least")
+    special = special if isinstance(special, list) else []
+    added = tuple(
+        AddedToken(item["token_str"], item["rank"], item.get("is_control") is True, path)
+        for item in special
+        if isinstance(item, dict)
+        and isinstance(item.get("token_str"), str)
+        and type(item.get("rank")) is int
+        and 0 <= item["rank"] < before
+    )
+    ids = {f"<SPECIAL_{number}>": number for number in range(len(special), before)}
+    ids |= {one.content: one.id for one in added}
+    for item in listed:
+        rank = item.get("rank") if isinstance(item, dict) else None
+        if type(rank) is int and 0 <= rank < size - before:
+            ids.setdefault(f"base64 {item.get('token_bytes')}", before + rank)
+    roles = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
+    roles = {role: token for role, token in roles.items() if token in ids}
+    return TokenTable(path, "tekken", ids, added, roles=roles)
 
 
 def _of_tokenizer(path: str, value: Mapping[str, object]) -> TokenTable:

@@ -26,6 +26,7 @@ SMALL: Final = (
     "special_tokens_map.json",
     "added_tokens.json",
     "chat_template.json",
+    "processor_config.json",
     "generation_config.json",
 )
 #: The chat template in a file of its own, and the folder of further ones.
@@ -33,15 +34,6 @@ TEMPLATE: Final = "chat_template.jinja"
 MORE_TEMPLATES: Final = "additional_chat_templates/"
 #: Further ones that are read; models that have any have two or three.
 MAX_MORE_TEMPLATES: Final = 8
-#: Files whose tokens are not listed: what they are said to be.
-UNLISTED: Final = {
-    "tokenizer.model": "SentencePiece or tiktoken",
-    "spiece.model": "SentencePiece",
-    "sentencepiece.bpe.model": "SentencePiece",
-    "spm.model": "SentencePiece",
-    "tekken.json": "Mistral's tekken",
-    "qwen.tiktoken": "tiktoken",
-}
 
 
 class TokenizerRead(NamedTuple):
@@ -61,9 +53,14 @@ class TokenizerRead(NamedTuple):
 
 def tokenizer_folders(files: Mapping[str, FileEntry]) -> tuple[str, ...]:
     """Folders that hold a tokenizer, the root (empty) first."""
-    names = {*TOKENIZERS, *UNLISTED, SMALL[0]}
+    names = {*TOKENIZERS, SMALL[0]}
     folders = {path.rpartition("/")[0] for path in files if path.rpartition("/")[2] in names}
     return tuple(sorted(folders))
+
+
+def encoder_of(folder: str) -> str:
+    """The folder of the text encoder that a pipeline's tokenizer is for."""
+    return "text_encoder".join(folder.rsplit("tokenizer", 1))
 
 
 def template_paths(files: Mapping[str, FileEntry], folder: str) -> list[str]:
@@ -101,7 +98,7 @@ def read_tokenizer_files(source: Source, folder: str = "", *, tokens: bool = Tru
     if left:
         findings.append(Finding("unread", f"{more_are(left, 'chat template')} not read"))
     kept = table if isinstance(table, TokenTable) else None
-    return TokenizerRead(reads, kept, texts, (*findings, *_unlisted(files, folder, kept)))
+    return TokenizerRead(reads, kept, texts, tuple(findings))
 
 
 def _template(source: Source, path: str) -> str:
@@ -111,16 +108,3 @@ def _template(source: Source, path: str) -> str:
 
 def _unread(path: str, error: HfinspectError) -> Finding:
     return Finding("unread", f"was not read: {error.found}", path)
-
-
-def _unlisted(
-    files: Mapping[str, FileEntry], folder: str, table: TokenTable | None
-) -> list[Finding]:
-    """Tokens that stand in no file that is read."""
-    if table is not None:
-        return []
-    paths = [(folder + name, kind) for name, kind in UNLISTED.items() if folder + name in files]
-    return [
-        Finding("unread", f"is {kind}'s: its tokens were not read", path, severity="note")
-        for path, kind in paths[:1]
-    ]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Final
 
 from .checkpoint import Finding
@@ -29,7 +31,7 @@ class AddedToken(JsonForm):
         content: the token's text in the file
         id: the id in the file
         special: whether decoding omits it; None if the file does not say
-        file: the first file that names it
+        file: the first file that names it; empty where only its class does
         given: the id that the tokenizers library assigns; None if unknown
     """
 
@@ -46,12 +48,13 @@ class Vocabulary(JsonForm):
 
     Fields:
         file: the file that lists the tokens; None where none was read
-        kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``, or a GGUF file's name for it
+        kind: ``BPE``, ``Unigram``, ``SentencePiece bpe``, ``tiktoken``, ...; GGUF's own name for it
         tokenizer_class: of tokenizer_config.json
         base [tokens]: of the vocabulary, without added ones; None where it was not read
         added [tokens]: tokens that files add, also those in the vocabulary
         special [tokens]: added tokens that decoding omits
-        tokens [tokens]: all different ones; None where the vocabulary was not read
+        types [tokens]: of each type (``normal``, ``control``, ...) in SentencePiece and GGUF files
+        tokens [tokens]: all different ones; None where not all are listed
         highest: the highest id, as the library gives them; None where no file names one
         unused [ids]: ids below the highest that no token has; None if the vocabulary was not read
         declared [tokens]: vocab_size of the config
@@ -68,6 +71,7 @@ class Vocabulary(JsonForm):
     base: int | None = None
     added: int = 0
     special: int = 0
+    types: Mapping[str, int] = field(default_factory=dict)
     tokens: int | None = None
     highest: int | None = None
     unused: int | None = None
@@ -176,6 +180,8 @@ class TokenizerFacts:
         templates: chat templates, the default one first
         context: longest sequences
         findings: where the files disagree, and what was not read
+        component: of a pipeline, the folder of this tokenizer; empty for any other model
+        parts: the tokenizers of a pipeline, each next to the config of its text encoder
     """
 
     target: str
@@ -187,6 +193,8 @@ class TokenizerFacts:
     templates: tuple[ChatTemplate, ...] = ()
     context: ContextLengths = ContextLengths()
     findings: tuple[Finding, ...] = ()
+    component: str = ""
+    parts: tuple[TokenizerFacts, ...] = ()
 
     @property
     def says_anything(self) -> bool:
@@ -207,4 +215,6 @@ class TokenizerFacts:
             "templates": [one.to_dict() for one in self.templates],
             "context": self.context.to_dict(),
             "findings": [one.to_dict() for one in self.findings],
+            "component": self.component,
+            "parts": [one.to_dict() for one in self.parts],
         }

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 
 from ..analysis.key_facts import facts_of
 from ..analysis.template_abilities import abilities, templates_in
 from ..analysis.tokenizer_checks import disagreements
-from ..analysis.vocabulary_rows import embedding_rows, head_rows, vocab_size
+from ..analysis.vocabulary_rows import GGUF_EMBEDDING, embedding_rows, head_rows, vocab_size
+from ..checkpoints.token_layouts import appended, placed, role_tokens
 from ..checkpoints.token_table import (
     ADDING,
     TokenTable,
     added_by,
     all_added,
     id_conflicts,
-    spelled_token,
 )
 from ..checkpoints.tokenizer_files import SMALL, TEMPLATE, TokenizerRead
+from ..core.checkpoint import Finding, Shard
 from ..core.model_facts import ModelFacts
 from ..core.records import dataclass
 from ..core.refs import Origin
 from ..core.results import Inspection
+from ..core.text import clean
 from ..core.tokenizer_facts import (
     MAX_LISTED,
     AddedToken,
@@ -34,8 +36,6 @@ from ..core.tokenizer_facts import (
     Vocabulary,
 )
 
-#: Roles of special tokens (transformers: SPECIAL_TOKENS_ATTRIBUTES).
-ROLES: Final = ("bos", "eos", "pad", "unk", "sep", "cls", "mask")
 #: The keys under which GGUF has their ids, and those of llama.cpp's own roles.
 _GGUF_IDS: Final = {
     "bos": "bos_token_id",
@@ -61,7 +61,10 @@ def tokenizer_facts(
     target: str, origin: Origin, read: TokenizerRead, model: ModelRead
 ) -> TokenizerFacts:
     """What the files say, and where they disagree."""
+    table = placed(read.table, read.mapping(SMALL[0]), model.config or {})
+    read = read._replace(table=table)
     added = added_tokens(read)
+    added += appended(table, added, _configs(read))
     contents = {one.content for one in added}
     templates = [_unknown(one, read.table, contents) for one in chat_templates(read, model)]
     files = [*(one.path for one in read.json.values()), *read.templates]
@@ -78,9 +81,25 @@ def tokenizer_facts(
         context=context_lengths(read, model),
     )
     conflicts = id_conflicts(read.table, added)
-    return replace(
-        facts, findings=(*read.findings, *conflicts, *disagreements(facts, _name(origin, model)))
-    )
+    partly = _partly_known(table, facts.vocabulary.tokenizer_class)
+    differ = disagreements(facts, _name(origin, model), model.config_path)
+    return replace(facts, findings=(*read.findings, *partly, *conflicts, *differ))
+
+
+def _partly_known(table: TokenTable | None, declared: str | None) -> Iterator[Finding]:
+    if table is None or table.coverage != "part":
+        return
+    text = "lists no special tokens: those that the tokenizer's code adds are unknown"
+    if table.size is not None:
+        of = clean(declared, 60) if declared else "the tokenizer of this type of model"
+        text = f"has {table.size:,} pieces; which ids {of} gives them is unknown"
+    yield Finding("unread", text, table.file, severity="note")
+
+
+def _configs(read: TokenizerRead) -> list[tuple[str, Mapping[str, object]]]:
+    """Files that name special tokens, the first that counts first."""
+    reads = [read.json[name] for name in SMALL[:2] if name in read.json]
+    return [(one.path, one.mapping or {}) for one in reads]
 
 
 def _name(origin: Origin, model: ModelRead) -> str:
@@ -101,6 +120,8 @@ class ModelRead:
         inspection: its tensors; None where they were not read
         metadata: a GGUF file's key-values, with the file's name
         gguf: that file; empty for any other model
+        types: how many of its tokens are of each type; empty where that is not known
+        shard: the GGUF file's header, where there is no inspection of it
     """
 
     config: Mapping[str, object] | None = None
@@ -108,10 +129,20 @@ class ModelRead:
     inspection: Inspection | None = None
     metadata: Mapping[str, object] | None = None
     gguf: str = ""
+    types: Mapping[str, int] = field(default_factory=dict)
+    shard: Shard | None = None
 
     @property
     def facts(self) -> ModelFacts:
         return self.inspection.facts if self.inspection is not None else facts_of(self.config)
+
+    @property
+    def rows(self) -> tuple[int, str] | None:
+        """How many ids the model has room for, and who says so."""
+        for tensor in self.shard.tensors if self.shard is not None else ():
+            if tensor.name == GGUF_EMBEDDING and len(tensor.shape) == 2:
+                return tensor.shape[0], f"rows of {tensor.name}"
+        return embedding_rows(self.inspection, self.config, self.config_path)
 
     def number(self, key: str) -> object:
         """A key of GGUF's, below the name of the architecture."""
@@ -130,32 +161,43 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
     """Tokens and rows."""
     table, added = read.table, list(added)
     declared_class = read.mapping(SMALL[0]).get("tokenizer_class")
-    rows, rows_by = embedding_rows(model.inspection, model.config, model.config_path) or (None, "")
+    rows, rows_by = model.rows or (None, "")
+    complete = table is not None and table.coverage == "all"
     ids = set(table.ids.values() if table else ())
     for one in added:
         known = table.id_of(one.content) if table else None
         ids.add(one.id if known is None else known)
     contents = {one.content for one in added if one.content}
     highest = max(ids, default=None)
-    tokens = len(contents | table.ids.keys()) if table else None
+    tokens = len(contents | table.ids.keys()) if table and complete else None
     file, kind, base = (table.file, table.kind, len(table.ids)) if table else (None, None, None)
+    base = table.size if table and table.size is not None else base
     if model.metadata is not None and (count := _length(model.metadata)) is not None:
         name = model.metadata.get("tokenizer.ggml.model")
         file, kind, base, tokens = model.gguf, name if isinstance(name, str) else None, count, count
         highest, ids = count - 1, set(range(count))
+    numbers = len(contents), len({one.content for one in added if one.special})
+    unused = None if tokens is None or highest is None else highest + 1 - len(ids)
+    types = table.types if table else model.types
+    if model.types:
+        control = types.get("control", 0)
+        numbers = control + types.get("user_defined", 0), control
+        unused = types.get("unused", 0)
     padding = beyond = None
     if rows is not None and highest is not None and (table or model.gguf):
-        padding, beyond = max(rows - highest - 1, 0), sum(number >= rows for number in ids)
+        beyond = sum(number >= rows for number in ids)
+        padding = max(rows - highest - 1, 0) if complete or model.gguf else None
     return Vocabulary(
         file=file,
         kind=kind,
         tokenizer_class=declared_class if isinstance(declared_class, str) else None,
         base=base,
-        added=len(contents),
-        special=len({one.content for one in added if one.special}),
+        added=numbers[0],
+        special=numbers[1],
+        types=types,
         tokens=tokens,
         highest=highest,
-        unused=None if base is None or highest is None else highest + 1 - len(ids),
+        unused=unused,
         declared=vocab_size(model.config) if model.config else _whole(model.number("vocab_size")),
         rows=rows,
         rows_by=rows_by,
@@ -185,25 +227,19 @@ def special_tokens(
     """The roles that any file names."""
     ids = {one.content: one.id for one in reversed(list(added))}
     config, generation = model.config or {}, read.mapping("generation_config.json")
+    named = role_tokens(read.table, _configs(read))
     rows = []
-    for role in (*ROLES, "eot", "eom"):
-        token = _token(read, role)
+    for role in _GGUF_IDS:
+        token, _ = named.get(role, (None, ""))
         own = _gguf_ids(model, role)
         if token is not None:
-            number = read.table.id_of(token) if read.table else ids.get(token)
+            number = read.table.id_of(token) if read.table else None
+            number = ids.get(token) if number is None else number
             own = (number,) if number is not None else own
         row = SpecialToken(role, token, own, _ids(config, role), _ids(generation, role))
         if row != SpecialToken(role):
             rows.append(row)
     return tuple(rows)
-
-
-def _token(read: TokenizerRead, role: str) -> str | None:
-    for name in (SMALL[0], SMALL[1]):
-        token = spelled_token(read.mapping(name).get(f"{role}_token"))
-        if token is not None:
-            return token
-    return None
 
 
 def _gguf_ids(model: ModelRead, role: str) -> tuple[int, ...]:

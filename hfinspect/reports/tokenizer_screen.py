@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ..core.text import clean, more_are
 from ..core.tokenizer_facts import ChatTemplate, ContextLengths, TokenizerFacts, Vocabulary
@@ -16,33 +17,63 @@ MAX_FINDINGS = 20
 _TOKEN = 40
 
 
-def lay_out(found: TokenizerFacts) -> Document:
+def lay_out(facts: TokenizerFacts) -> Document:
     """The whole; csv takes the added tokens."""
-    tokens = found.vocabulary
+    tokens = facts.vocabulary
     summary = "" if tokens.tokens is None else f"{tokens.tokens:,} tokens"
-    blocks = (*tokenizer_blocks(found), _what_was_read(found))
-    return Document(f"Tokenizer of {found.origin.name}", blocks, _added(found, None), summary)
+    if facts.parts:
+        blocks = (*_findings(facts), _overview(facts), *chain(*map(tokenizer_blocks, facts.parts)))
+        return Document(f"Tokenizers of {facts.origin.name}", blocks, _added(facts, None))
+    blocks = (*tokenizer_blocks(facts), _what_was_read(facts))
+    return Document(f"Tokenizer of {facts.origin.name}", blocks, _added(facts, None), summary)
 
 
-def tokenizer_blocks(found: TokenizerFacts) -> tuple[Block, ...]:
+def _overview(facts: TokenizerFacts) -> Table:
+    """A row for each tokenizer of a pipeline."""
+    columns = (
+        Column("component", "component"),
+        Column("class", "class"),
+        Column("tokens", "tokens", "int"),
+        Column("highest", "highest id", "int"),
+        Column("rows", "rows", "int"),
+        Column("findings", "findings", "int"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            clean(one.component, _TOKEN),
+            clean(one.vocabulary.tokenizer_class or one.vocabulary.kind or "", _TOKEN),
+            one.vocabulary.tokens,
+            one.vocabulary.highest,
+            one.vocabulary.rows,
+            len(one.findings),
+        )
+        for one in facts.parts
+    ]
+    return Table(columns, tuple(rows), optional=("class",))
+
+
+def tokenizer_blocks(facts: TokenizerFacts) -> tuple[Block, ...]:
     """What a page shows of it, too: what disagrees first."""
-    blocks: list[Block] = list(_findings(found))
-    blocks.append(Facts((*_vocabulary(found.vocabulary), *_context(found.context))))
-    if found.special:
-        blocks.append(_special(found))
-    blocks += _templates(found.templates)
-    if found.added_tokens:
-        blocks.append(_added(found, MAX_ROWS))
-        if (left := len(found.added_tokens) - MAX_ROWS) > 0:
+    blocks: list[Block] = []
+    if facts.component:
+        blocks.append(Facts((("component", clean(facts.component)), *_what_was_read(facts).items)))
+    blocks += _findings(facts)
+    blocks.append(Facts((*_vocabulary(facts.vocabulary), *_context(facts.context))))
+    if facts.special:
+        blocks.append(_special(facts))
+    blocks += _templates(facts.templates)
+    if facts.added_tokens:
+        blocks.append(_added(facts, MAX_ROWS))
+        if (left := len(facts.added_tokens) - MAX_ROWS) > 0:
             blocks.append(Paragraph(f"{more_are(left, 'added token')} in the JSON and csv forms"))
     return tuple(blocks)
 
 
-def _findings(found: TokenizerFacts) -> Iterator[Paragraph]:
-    for one in found.findings[:MAX_FINDINGS]:
+def _findings(facts: TokenizerFacts) -> Iterator[Paragraph]:
+    for one in facts.findings[:MAX_FINDINGS]:
         where = f"{clean(one.file)}: " if one.file else ""
         yield Paragraph(f"{where}{one.text}", one.severity)
-    if (left := len(found.findings) - MAX_FINDINGS) > 0:
+    if (left := len(facts.findings) - MAX_FINDINGS) > 0:
         yield Paragraph(f"{more_are(left, 'finding')} in the JSON form", "note")
 
 
@@ -51,9 +82,12 @@ def _vocabulary(tokens: Vocabulary) -> Iterator[tuple[str, str]]:
         kind, by_class = tokens.kind or "", clean(tokens.tokenizer_class or "", _TOKEN)
         yield "kind", clean(", ".join(filter(None, (kind, by_class))))
     yield "tokens", ", ".join(_tokens(tokens))
+    if tokens.types:
+        counts = sorted(tokens.types.items(), key=lambda item: -item[1])
+        yield "types", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts)
     if tokens.rows is not None:
         text = f"{tokens.rows:,}, {tokens.rows_by}"
-        if tokens.padding is not None:
+        if tokens.padding:
             text += f"; {tokens.padding:,} behind the highest id"
         yield "embedding", text
     if tokens.head_rows is not None:
@@ -62,7 +96,10 @@ def _vocabulary(tokens: Vocabulary) -> Iterator[tuple[str, str]]:
 
 def _tokens(tokens: Vocabulary) -> Iterator[str]:
     if tokens.tokens is None:
-        yield "not read" if tokens.base is None and not tokens.added else "list not read"
+        if tokens.base is not None:
+            yield f"{tokens.base:,} listed, others unknown"
+        else:
+            yield "list not read" if tokens.added else "not read"
     else:
         yield f"{tokens.tokens:,}"
     if tokens.added:
@@ -97,7 +134,7 @@ def _context(length: ContextLengths) -> Iterator[tuple[str, str]]:
         yield "window", f"{length.sliding_window:,} tokens in layers with a sliding window"
 
 
-def _special(found: TokenizerFacts) -> Table:
+def _special(facts: TokenizerFacts) -> Table:
     columns = (
         Column("role", "special"),
         Column("token", "token"),
@@ -113,7 +150,7 @@ def _special(found: TokenizerFacts) -> Table:
             _ids(one.config),
             _ids(one.generation),
         )
-        for one in found.special
+        for one in facts.special
     ]
     return Table(columns, tuple(rows), optional=("token", "tokenizer", "config", "generation"))
 
@@ -150,7 +187,8 @@ def _tools(one: ChatTemplate) -> Iterator[str]:
         yield "calls of tools"
 
 
-def _added(found: TokenizerFacts, most: int | None) -> Table:
+def _added(facts: TokenizerFacts, most: int | None) -> Table:
+    rest = () if most else facts.parts
     columns = (
         Column("id", "id", "int"),
         Column("token", "added token"),
@@ -164,10 +202,10 @@ def _added(found: TokenizerFacts, most: int | None) -> Table:
             "" if one.special is None else "yes" if one.special else "no",
             clean(one.file),
         )
-        for one in found.added_tokens[:most]
+        for one in (*facts.added_tokens, *(t for part in rest for t in part.added_tokens))[:most]
     ]
     return Table(columns, tuple(rows), optional=("special", "file"))
 
 
-def _what_was_read(found: TokenizerFacts) -> Facts:
-    return Facts((("files", ", ".join(clean(path) for path in found.files) or "none"),))
+def _what_was_read(facts: TokenizerFacts) -> Facts:
+    return Facts((("files", ", ".join(clean(path) for path in facts.files) or "none"),))

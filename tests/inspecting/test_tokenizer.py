@@ -180,6 +180,166 @@ def test_a_gguf_file_with_more_tokens_than_rows(tmp_path: Path) -> None:
     assert [(one.name, one.file) for one in facts.templates] == [("tool_use", "m.gguf")]
 
 
+def big_gguf(order: str = "<") -> bytes:
+    """2,000 tokens: too many for their types to be in the metadata."""
+    types = [1] * 1900 + [3] * 40 + [4] * 30 + [5] * 28 + [2, 6]
+    writer = GgufWriter(order).text("general.architecture", "llama").u32("llama.block_count", 1)
+    writer.text("tokenizer.ggml.model", "llama")
+    writer.texts("tokenizer.ggml.tokens", [f"t{n}" for n in range(2000)])
+    writer.u32("tokenizer.ggml.eos_token_id", 2500).u32("tokenizer.ggml.bos_token_id", 1)
+    array = writer.pack("IQ", 5, len(types)) + writer.pack(f"{len(types)}i", *types)
+    writer.raw_key("tokenizer.ggml.token_type", 9, array)
+    return writer.tensor("token_embd.weight", (1995, 16), 0, 0).bytes(1995 * 16 * 4)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_types_of_a_gguf_files_tokens(tmp_path: Path, order: str) -> None:
+    (tmp_path / "m.gguf").write_bytes(big_gguf(order))
+    facts = hfinspect.tokenizer(tmp_path / "m.gguf")
+    tokens = facts.vocabulary
+    assert tokens.types == {
+        "normal": 1900,
+        "unknown": 1,
+        "control": 40,
+        "user_defined": 30,
+        "unused": 28,
+        "byte": 1,
+    }
+    assert (tokens.added, tokens.special, tokens.unused, tokens.beyond) == (70, 40, 28, 5)
+    assert rules(facts) == ["tokenizer-beyond-vocabulary", "token-id"]
+    codes = {one.code: one.text for one in hfinspect.audit(tmp_path / "m.gguf").findings}
+    assert codes["HI314"] == "its highest id is 1,999"
+    assert codes["HI321"] == "the id of eos is 2,500, expected below 2,000"
+
+
+def test_types_cost_one_request_of_their_size(hub: HubServer) -> None:
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False}
+    hub.add("org/gguf", {"m.gguf": big_gguf()})
+    hub.meter.clear()
+    hfinspect.inspect("org/gguf", **access)
+    before = len(hub.meter.requests)
+    hub.meter.clear()
+    assert hfinspect.tokenizer("org/gguf", **access).vocabulary.types["control"] == 40
+    assert len(hub.meter.requests) <= before + 1
+
+
+def pipeline() -> dict[str, bytes]:
+    """Two tokenizers, the second a model of SentencePiece, each with the config of an encoder."""
+    spiece = json.loads((FOLDER.parent / "vocabularies" / "pieces.json").read_text("utf-8"))
+    encoder: dict[str, Any] = {
+        "model_type": "clip_text_model",
+        "vocab_size": 4,
+        "max_position_embeddings": 77,
+        "eos_token_id": 2,
+    }
+    config = {"eos_token": "<e>", "model_max_length": 77, "tokenizer_class": "CLIPTokenizer"}
+    content: dict[str, Any] = {
+        "model_index.json": {"_class_name": "StableDiffusion3Pipeline"},
+        "tokenizer/vocab.json": {"a": 0, "b": 1, "c": 2, "<e>": 3},
+        "tokenizer/tokenizer_config.json": config,
+        "text_encoder/config.json": encoder,
+        "tokenizer_3/tokenizer_config.json": {"tokenizer_class": "T5Tokenizer"},
+        "text_encoder_3/config.json": {"model_type": "t5", "vocab_size": 150},
+    }
+    files = {path: json.dumps(value).encode() for path, value in content.items()}
+    files["tokenizer/merges.txt"] = b"#version: 0.2\n"
+    return {**files, "tokenizer_3/spiece.model": base64.b64decode(spiece["t5"]["data"])}
+
+
+def test_each_tokenizer_of_a_pipeline(tmp_path: Path) -> None:
+    write(pipeline(), tmp_path)
+    facts = hfinspect.tokenizer(tmp_path)
+    first, third = facts.parts
+    assert [one.component for one in facts.parts] == ["tokenizer", "tokenizer_3"]
+    assert (first.vocabulary.tokens, first.vocabulary.rows, first.vocabulary.kind) == (4, 4, "BPE")
+    assert first.vocabulary.rows_by == "vocab_size of text_encoder/config.json"
+    assert first.context.config == first.context.model_max_length == 77
+    assert [(one.rule, one.severity, one.file) for one in first.findings] == [
+        ("special-ids-differ", "note", "text_encoder/config.json")
+    ]
+    assert (third.vocabulary.tokens, third.vocabulary.beyond) == (154, 4)
+    assert rules(third) == ["tokenizer-beyond-vocabulary"]
+    alone = hfinspect.tokenizer(tmp_path, file="tokenizer_3")
+    assert (alone.component, alone.vocabulary) == ("tokenizer_3", third.vocabulary)
+    screen = run("tokenizer", tmp_path)
+    assert screen.code == 0
+    assert "Tokenizers of" in screen.out
+    document = json.loads(run("tokenizer", tmp_path, "-f", "json").out)
+    conforms(document, "tokenizer")
+    assert [one["component"] for one in document["parts"]] == ["tokenizer", "tokenizer_3"]
+    found = {(one.code, one.file) for one in hfinspect.audit(tmp_path).findings}
+    assert ("HI314", "tokenizer_3/spiece.model") in found
+
+
+def test_a_pipeline_of_the_hub_costs_its_small_files(hub: HubServer) -> None:
+    hub.add("org/pipe", pipeline())
+    hub.meter.clear()
+    facts = hfinspect.tokenizer("org/pipe", endpoint=hub.endpoint, token=False)
+    assert [one.vocabulary.tokens for one in facts.parts] == [4, 154]
+    paths = [path.partition("/resolve/")[2] for path in hub.meter.paths() if "/resolve/" in path]
+    read = {path.partition("/")[2] for path in paths}
+    assert read == set(pipeline()) - {"model_index.json", "tokenizer/merges.txt"}
+    assert len(paths) == len(read)
+
+
+def test_more_tokenizers_than_are_read(tmp_path: Path) -> None:
+    for number in range(20):
+        write({f"tokenizer_{number}/vocab.json": b"{}"}, tmp_path)
+    (tmp_path / "model_index.json").write_text("{}")
+    facts = hfinspect.tokenizer(tmp_path)
+    assert len(facts.parts) == 16
+    assert [one.text for one in facts.findings] == ["4 more tokenizers are not read"]
+
+
+@pytest.mark.parametrize(
+    ("config", "model", "base", "tokens"),
+    [
+        ({"tokenizer_class": "LlamaTokenizer"}, {}, 330, 330),
+        ({"tokenizer_class": "LlamaTokenizerFast"}, {}, 330, 330),
+        ({}, {"model_type": "mistral", "vocab_size": 330}, 330, 330),
+        ({}, {}, 330, 330),
+        ({"tokenizer_class": "BaichuanTokenizer"}, {"model_type": "baichuan"}, 330, None),
+        ({"auto_map": {"AutoTokenizer": ["x.Y", None]}}, {}, 330, None),
+        ({"tokenizer_class": "XLMRobertaTokenizer", "mask_token": "<M>"}, {}, 330, None),
+        ({"tokenizer_class": "T5Tokenizer", "extra_ids": 10**9}, {}, 330, None),
+        ({"tokenizer_class": "T5Tokenizer", "extra_ids": 7}, {}, 337, 338),
+    ],
+)
+def test_the_class_decides_on_the_ids_of_pieces(
+    tmp_path: Path, config: dict[str, Any], model: dict[str, Any], base: int, tokens: int | None
+) -> None:
+    spiece = json.loads((FOLDER.parent / "vocabularies" / "pieces.json").read_text("utf-8"))
+    (tmp_path / "tokenizer.model").write_bytes(base64.b64decode(spiece["llama"]["data"]))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    if model:
+        (tmp_path / "config.json").write_text(json.dumps(model))
+    facts = hfinspect.tokenizer(tmp_path)
+    assert (facts.vocabulary.base, facts.vocabulary.tokens) == (base, tokens)
+    assert ("unread" in rules(facts)) == (tokens is None)
+    assert (facts.vocabulary.highest is None) == (tokens is None)
+
+
+@pytest.mark.parametrize("rows", [300, 200])
+def test_what_code_adds_to_ranks_is_unknown(tmp_path: Path, rows: int) -> None:
+    lines = (base64.b64encode(bytes([number])) + b" %d" % number for number in range(256))
+    (tmp_path / "qwen.tiktoken").write_bytes(b"\n".join(lines))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "x", "vocab_size": rows}))
+    facts = hfinspect.tokenizer(tmp_path)
+    tokens = facts.vocabulary
+    assert (tokens.kind, tokens.base, tokens.highest) == ("tiktoken", 256, 255)
+    assert (tokens.tokens, tokens.padding, tokens.unused) == (None, None, None)
+    assert tokens.beyond == max(256 - rows, 0)
+    assert ("tokenizer-beyond-vocabulary" in rules(facts)) == (rows == 200)
+
+
+def test_a_template_of_a_processor(tmp_path: Path) -> None:
+    folder_of(tmp_path, processor_config={"chat_template": TEMPLATE})
+    facts = hfinspect.tokenizer(tmp_path)
+    assert [(one.name, one.file) for one in facts.templates] == [
+        ("default", "processor_config.json")
+    ]
+
+
 def test_a_tokenizer_in_a_folder_of_a_pipeline(tmp_path: Path) -> None:
     files = made("single")
     write({f"tokenizer/{name}": files[name] for name in ("tokenizer.json",)}, tmp_path)
@@ -222,7 +382,7 @@ def test_files_that_cannot_be_read_are_findings(tmp_path: Path) -> None:
     assert facts.vocabulary.tokens is None
 
 
-def test_sentencepiece_is_said_to_be_unread(tmp_path: Path) -> None:
+def test_what_is_no_model_of_sentencepiece_is_a_finding(tmp_path: Path) -> None:
     folder_of(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     (tmp_path / "tokenizer.model").write_bytes(b"\x0a\x0e")

@@ -55,6 +55,12 @@ SUBJECTS: tuple[Command, ...] = (
         "what transformers says of small tokenizers",
         ("tokenizers", "transformers"),
     ),
+    Command(
+        "vocabularies",
+        "record_vocabularies",
+        "how libraries number pieces and ranks",
+        ("sentencepiece", "tiktoken", "mistral_common", "transformers"),
+    ),
     Command("media-tokens", "record_media_tokens", "what processors make of pictures and sounds"),
     Command("engine-classes", "record_engine_classes", "the classes that each engine runs"),
     Command("engine-lists", "record_engine_lists", "what engines load, and their flags", ()),

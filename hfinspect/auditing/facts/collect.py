@@ -79,7 +79,7 @@ _KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", 
 
 def _is_other_json(path: str) -> bool:
     name = path.rpartition("/")[2]
-    known = name in CONFIGS or name in ("tokenizer.json", "vocab.json")
+    known = name in CONFIGS or name in ("tokenizer.json", "vocab.json", "tekken.json")
     return name.endswith(".json") and not name.endswith(".index.json") and not known
 
 

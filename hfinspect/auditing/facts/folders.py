@@ -14,6 +14,7 @@ from ...checkpoints.repo_layout import (
     declared_folders,
     naming_files,
 )
+from ...checkpoints.token_layouts import placed
 from ...checkpoints.token_table import TokenTable
 from ...checkpoints.weight_map import Shards, shards_of
 from ...errors import ConfigError
@@ -52,8 +53,24 @@ def make_folders(
         facts = small.get(path, {})
         kind = declared.get(path.rstrip("/"))
         judged = judge(main, facts, kind, made)
-        folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged, kind))
+        tokenizer = _tokenizer(path, tokenizers, small)
+        folders.append(Folder(path, own, main, facts, tokenizer, judged, kind))
     return tuple(folders)
+
+
+def _tokenizer(
+    path: str,
+    tokenizers: Mapping[str, TokenTable],
+    small: Mapping[str, Mapping[str, Read[object]]],
+) -> TokenTable | None:
+    """That of a folder; of a pipeline's text encoder the one in the folder next to it."""
+    place = path
+    if path not in tokenizers and "text_encoder" in path:
+        place = "tokenizer".join(path.rsplit("text_encoder", 1))
+    config = small.get(place, {}).get("tokenizer_config.json")
+    model = small.get(path, {}).get("config.json")
+    settings = (config and config.mapping) or {}
+    return placed(tokenizers.get(place), settings, (model and model.mapping) or {})
 
 
 #: Files that say which folder of their repo is what.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...checkpoints.tokenizer_files import SMALL, TokenizerRead, template_paths
 from ...core.once import once_each
 from ...core.tokenizer_facts import TokenizerFacts
+from ...inspecting.token_types import token_types
 from ...inspecting.tokenizing import ModelRead, tokenizer_facts
 from .target import Folder, TargetFacts
 
@@ -36,5 +37,7 @@ def _of_folder(facts: TargetFacts, folder: Folder) -> TokenizerFacts:
         folder.judged.inspection,
         shard.metadata if shard is not None else None,
         gguf.path if gguf is not None and shard is not None else "",
+        token_types(shard, None) if shard is not None else {},
+        shard,
     )
     return tokenizer_facts(facts.origin.name, facts.origin, read, model)

@@ -9,6 +9,7 @@ from ...analysis.vocabulary_rows import embedding_rows, vocab_size
 from ...core.text import byte_size
 from ..facts.companions_read import added_ids
 from ..facts.target import Folder, TargetFacts
+from ..facts.tokenizers_read import tokenizers_of
 from ..registry import RuleFinding, rule
 
 #: Fewer layers than this have no rule to be an exception from.
@@ -28,12 +29,18 @@ def tokenizer_beyond_vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: resize the embedding (`resize_token_embeddings`), or remove the added tokens.
     """
-    for folder in facts.folders:
+    for folder, tokens in zip(facts.folders, tokenizers_of(facts), strict=True):
+        gguf = tokens.vocabulary
         rows = _rows(folder)
+        if rows is None and gguf.rows is not None:
+            rows = gguf.rows, gguf.rows_by
         if rows is None:
             continue
         ids = [(folder.tokenizer.highest, folder.tokenizer.file)] if folder.tokenizer else []
+        if folder.tokenizer is None and gguf.file is not None and gguf.highest is not None:
+            ids.append((gguf.highest, gguf.file))
         ids += list(added_ids(folder.json))
+        ids += [(one.given, one.file) for one in tokens.added_tokens if one.given and one.file]
         worst: dict[str, int] = {}
         for number, file in ids:
             worst[file] = max(number, worst.get(file, -1))
@@ -54,7 +61,7 @@ def padded_vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for folder in facts.folders:
         rows = _rows(folder)
-        if rows is None or folder.tokenizer is None:
+        if rows is None or folder.tokenizer is None or folder.tokenizer.coverage != "all":
             continue
         highest = max([folder.tokenizer.highest, *(n for n, _ in added_ids(folder.json))])
         if 0 <= highest < rows[0] - 1:
@@ -79,6 +86,10 @@ def token_id(facts: TargetFacts) -> Iterator[RuleFinding]:
                 if not 0 <= value < size:
                     text = f"{key} is {value}"
                     yield RuleFinding(text, folder.path + name, None, f"0 to {size - 1:,}")
+    for tokens in tokenizers_of(facts):
+        for finding in tokens.findings:
+            if finding.rule == "token-id":
+                yield RuleFinding(finding.text, finding.file)
 
 
 def _token_ids(config: Mapping[str, object]) -> Iterator[tuple[str, int]]:

@@ -1,7 +1,7 @@
 """The key-values of a GGUF header: read in passing, kept only as far as anybody needs them.
 
 A tokenizer's arrays make up most of a header (tens of megabytes); of a long array only its type,
-length and first items are kept.
+length and first items are kept, and of the types of tokens where they stand.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ MAX_TEXT_BYTES = 64 * 1024
 MAX_KEPT_BYTES = 8 * 1024 * 1024
 #: Arrays inside arrays; llama.cpp writes none.
 MAX_NESTING = 8
+
+#: The array of which a long one is said to stand at a byte, for whoever counts it.
+TYPES_KEY = "tokenizer.ggml.token_type"
 
 _STRING, _ARRAY, _BOOL = 8, 9, 7
 #: Value type -> (name, struct code); sizes follow from the code.
@@ -157,9 +160,11 @@ class ValueReader:
         size = struct.calcsize(self.order + code)
         count = self.counted(f"the length of {key!a:.200}", 2**40, size)
         listed = count if count <= MAX_KEPT_NUMBERS else FIRST_ITEMS
+        place = {"at": self.cursor.position} if key == TYPES_KEY else {}
         items = self._numbers(code, listed)
         self.cursor.skip((count - listed) * size)
-        return _array_value(_SCALARS[kind][0], count, items)
+        value = _array_value(_SCALARS[kind][0], count, items)
+        return {**value, **place} if isinstance(value, dict) else value
 
     def _skip_texts(self, count: int) -> None:
         """Pass over strings: a tokenizer has hundreds of thousands, so this loop is kept tight."""
