@@ -365,11 +365,11 @@ def tokenizer(call: TokenizerCall) -> TokenizerFacts:
     """A model's tokenizer next to the model: tokens and rows, special ids, chat templates, lengths.
 
     Arguments as for ``inspect``, without ``overrides``; ``file`` also names a folder that holds a
-    tokenizer (``"tokenizer"`` of a pipeline). Read are the model as ``inspect`` reads it, then
-    tokenizer.json (or vocab.json, vocab.txt), tokenizer_config.json, special_tokens_map.json,
-    added_tokens.json, generation_config.json and chat templates, a request each that is there; of a
-    GGUF file its key-values. Templates are parsed, never rendered. ``TokenizerFacts.findings`` say
-    where the files disagree.
+    tokenizer (``"tokenizer"`` of a pipeline, whose tokenizers are ``TokenizerFacts.parts``). Read
+    are the model as ``inspect`` reads it, then tokenizer.json (or vocab.json, vocab.txt,
+    tekken.json, a file of SentencePiece or tiktoken), tokenizer_config.json and other small files,
+    and chat templates, a request each that is there; of a GGUF file its key-values. Templates are
+    parsed, never rendered. ``TokenizerFacts.findings`` say where the files disagree.
 
     Raises what ``inspect`` raises for a target that cannot be read, and NothingToInspectError for
     one without a tokenizer. A model of unknown size is a finding.

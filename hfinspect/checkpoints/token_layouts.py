@@ -85,6 +85,13 @@ _BY_TYPE: Final = {
     "mbart": "MBart",
     "camembert": "Camembert",
 }
+#: Classes and types that number the tokens of vocab.json and vocab.txt otherwise, or add to them.
+_NUMBERED_IN_CODE: Final = (
+    "M2M100Tokenizer",
+    "m2m_100",
+    "PhobertTokenizer",
+    "BertweetTokenizer",
+)
 
 
 def placed(
@@ -93,23 +100,29 @@ def placed(
     """The table with the ids of its class, by tokenizer_config.json and the model's config.json.
 
     A model of SentencePiece of which no file names a class has its own ids; of a class that is not
-    in the table above only the number of pieces is known.
+    in the table above, or numbers other lists in code, only the number of tokens is known.
     """
-    if table is None or table.coverage != "pieces":
+    if table is None or table.coverage == "part" or table.file.endswith("tokenizer.json"):
         return table
     name = config.get("tokenizer_class") or model.get("tokenizer_class")
     kind = model.get("model_type")
+    if table.coverage == "all":
+        return _unplaced(table) if name in _NUMBERED_IN_CODE or kind in _NUMBERED_IN_CODE else table
     if not name and not kind and "auto_map" not in config:
         return replace(table, coverage="all")
     stem = str(name).removesuffix("Fast").removesuffix("Tokenizer") if name else None
     layout = _LAYOUTS.get(_BY_TYPE.get(str(kind), "") if stem is None else stem)
     tokens = _tokens(table, layout, config) if layout is not None else []
     if layout is None or len(set(tokens)) != len(tokens):
-        return replace(table, ids={}, coverage="part", size=len(table.ids), roles={})
+        return _unplaced(table)
     roles = zip(ROLES, layout.roles.split(), strict=True)
     ids = {token: number for number, token in enumerate(tokens)}
     named = {role: name for role, name in roles if name not in "-"}
     return replace(table, ids=ids, coverage="all", roles=named)
+
+
+def _unplaced(table: TokenTable) -> TokenTable:
+    return replace(table, ids={}, coverage="part", size=len(table.ids), roles={})
 
 
 def _tokens(table: TokenTable, layout: PieceLayout, config: Mapping[str, object]) -> list[str]:

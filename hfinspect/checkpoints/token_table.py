@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ..core.checkpoint import Finding
 from ..core.records import dataclass
@@ -46,6 +46,12 @@ _RANKS: Final = (
 )
 #: Files that list a tokenizer's ids, the most complete first.
 TOKENIZERS: Final = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", *_PIECES, *_RANKS)
+
+#: What a tekken.json without a list of special tokens begins with (mistral_common).
+_OLD_TEKKEN: Final[list[Any]] = [
+    {"rank": rank, "token_str": token, "is_control": True}
+    for rank, token in enumerate(("<unk>", "<s>", "</s>"))
+]
 
 #: Files that add tokens to it, too.
 ADDING: Final = ("added_tokens.json", "tokenizer_config.json")
@@ -173,7 +179,7 @@ def _of_tekken(path: str, value: Mapping[str, object]) -> TokenTable:
     if not before <= size <= before + len(listed):
         text = f"lists {len(listed):,} tokens and {before:,} special ones"
         raise ConfigError(path, text, expected=f"{size:,} at least")
-    special = special if isinstance(special, list) else []
+    special = special if isinstance(special, list) else _OLD_TEKKEN
     added = tuple(
         AddedToken(item["token_str"], item["rank"], item.get("is_control") is True, path)
         for item in special

@@ -35,8 +35,9 @@ def tokenizer(
 ) -> None:
     """Show tokens, special ids, chat templates and context lengths, and where they disagree.
 
-    Reads the model as inspect does, then tokenizer.json or the other files of the tokenizer, or the
-    key-values of a GGUF file. Chat templates are parsed and never run.
+    Reads the model as inspect does, then the files of the tokenizer (tokenizer.json, vocab.json,
+    vocab.txt, tekken.json, SentencePiece, tiktoken), or the key-values of a GGUF file; of a
+    pipeline each tokenizer with its text encoder. Chat templates are parsed and never run.
     """
     from .. import api
     from ..reports.tokenizer_screen import lay_out

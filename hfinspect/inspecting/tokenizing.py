@@ -92,7 +92,7 @@ def _partly_known(table: TokenTable | None, declared: str | None) -> Iterator[Fi
     text = "lists no special tokens: those that the tokenizer's code adds are unknown"
     if table.size is not None:
         of = clean(declared, 60) if declared else "the tokenizer of this type of model"
-        text = f"has {table.size:,} pieces; which ids {of} gives them is unknown"
+        text = f"has {table.size:,} tokens; which ids {of} gives them is unknown"
     yield Finding("unread", text, table.file, severity="note")
 
 

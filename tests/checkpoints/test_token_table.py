@@ -107,12 +107,14 @@ def test_a_token_of_control_characters_is_shown_without_them() -> None:
     assert "\u202e" not in finding.text
 
 
+KEYS = """model vocab added_tokens id content type x 9 config special_tokens rank token_str
+default_vocab_size default_num_special_tokens""".split()
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["model", "vocab", "added_tokens", "id", "content", "type", "x", "9"]),
+            st.sampled_from(KEYS),
             inner,
             max_size=4,
         )
@@ -121,7 +123,10 @@ JSON = st.recursive(
 )
 
 
-@given(JSON, st.sampled_from(["tokenizer.json", "vocab.json", "vocab.txt"]))
+LISTS = ["tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", "tokenizer.model"]
+
+
+@given(JSON, st.sampled_from(LISTS))
 def test_any_value_is_tokens_or_an_error(value: object, path: str) -> None:
     try:
         found = parse_tokenizer(path, json.dumps(value).encode())
@@ -131,7 +136,7 @@ def test_any_value_is_tokens_or_an_error(value: object, path: str) -> None:
     assert list(id_conflicts(found, all_added(found, ()))) is not None
 
 
-@given(st.binary(max_size=200), st.sampled_from(["tokenizer.json", "vocab.json", "vocab.txt"]))
+@given(st.binary(max_size=200), st.sampled_from([*LISTS, "qwen.tiktoken"]))
 def test_any_bytes_are_tokens_or_an_error(data: bytes, path: str) -> None:
     try:
         found = parse_tokenizer(path, data)

@@ -163,8 +163,10 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LimitError):
         parse_sentencepiece("m", SAMPLES[0])
     with pytest.raises(LimitError):
-        parse_ranks("m", b"IQ== 1\n" * 30)
-    monkeypatch.setattr(sentencepiece, "MAX_PIECE_FIELDS", 2)
+        parse_ranks("m", b"IQ== 1\r" * 60)
+    monkeypatch.setattr(sentencepiece, "MAX_PIECES", 200)
+    assert parse_sentencepiece("m", SAMPLES[0]).pieces
+    monkeypatch.setattr(sentencepiece, "MAX_MODEL_FIELDS", 40)
     with pytest.raises(LimitError):
         parse_sentencepiece("m", SAMPLES[0])
 

@@ -319,6 +319,17 @@ def test_the_class_decides_on_the_ids_of_pieces(
     assert (facts.vocabulary.highest is None) == (tokens is None)
 
 
+def test_a_class_that_numbers_its_list_in_code(tmp_path: Path) -> None:
+    folder_of(tmp_path, tokenizer_config={"tokenizer_class": "PhobertTokenizer"})
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").write_text("a 9\nb 8\n")
+    facts = hfinspect.tokenizer(tmp_path)
+    assert (facts.vocabulary.base, facts.vocabulary.tokens) == (2, None)
+    assert "which ids PhobertTokenizer gives them is unknown" in facts.findings[0].text
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert hfinspect.tokenizer(tmp_path).vocabulary.tokens == 2
+
+
 @pytest.mark.parametrize("rows", [300, 200])
 def test_what_code_adds_to_ranks_is_unknown(tmp_path: Path, rows: int) -> None:
     lines = (base64.b64encode(bytes([number])) + b" %d" % number for number in range(256))
