@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, count, repeat
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
 
 from .lazy_sequence import LazySequence
 from .tensor import StoredTensor
@@ -30,15 +32,38 @@ NUMBER_BITS = 20
 #: a name, and no number. A digit comes first: that is looked for four times as fast.
 _NUMBER = re.compile(r"([0-9](?<![^.\n][0-9])(?:(?<!0)[0-9]{0,5})?(?![^.\n]))")
 
-#: The same in names that have a dot before and a line end after them: that begins with a letter to
-#: be looked for, and takes two thirds of the time.
-_NUMBER_AFTER_DOT = re.compile(r"\.(0|[1-9][0-9]{0,5})(?=[.\n])")
+#: The same in a name whose digits are all zeros.
+_MASKED = re.compile(r"(?<![^.])0{1,6}(?![^.])")
+_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
+#: What only looks like a number, as no number begins with a zero.
+_PADDED = re.compile(r"\.0[0-9]")
 
 _LOW = (1 << NUMBER_BITS) - 1
 
 
-#: What stands between two names there.
-_BETWEEN = "\n."
+class _Mask(NamedTuple):
+    """What names have in common that differ in digits alone: their pattern, None where it is to be
+    put together of what lies ``around`` their numbers; and where the numbers are, again as
+    ``first`` and ``second`` where there are no more."""
+
+    pattern: str | None
+    around: tuple[slice, ...]
+    numbers: tuple[slice, ...]
+    first: slice | None
+    second: slice | None
+
+
+@lru_cache(4096)
+def _mask(text: bytes) -> _Mask:
+    """Of a name, after a dot, with zeros for its digits."""
+    mask = text.decode()[1:]
+    spans = [match.span() for match in _MASKED.finditer(mask)][:MOST_NUMBERS]
+    stops = [0, *(stop for _, stop in spans)]
+    around = tuple(map(slice, stops, [*(start for start, _ in spans), len(mask)]))
+    pattern = MARK.join(mask[part] for part in around)
+    numbers = tuple(slice(*span) for span in spans)
+    few = (*numbers, None, None) if len(numbers) <= 2 else (None, None)
+    return _Mask(None if "0" in pattern else pattern, around, numbers, *few[:2])
 
 
 def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -47,27 +72,29 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
     ``unfold_name`` is the inverse: equal names have equal patterns and keys, different names differ
     in one of them.
     """
-    text = f".{_BETWEEN.join(names)}\n".replace("%", "%%")
-    if not names or text.count("\n") > len(names):
+    text = "." + "\n.".join(names)
+    is_plain = text.isascii() and "%" not in text and text.count("\n") == len(names) - 1
+    if not is_plain or _PADDED.search(text):
         return _fold_each(names)
-    pieces = _NUMBER_AFTER_DOT.split(text)
-    patterns = f".{MARK}".join(pieces[::2])[1:-1].split(_BETWEEN)
-    widths = {pattern: width_of(pattern) for pattern in set(patterns)}
-    if max(widths.values()) > MOST_NUMBERS:
-        return _fold_each(names)
-    number = map(int, pieces[1::2]).__next__
+    masked = text.encode().translate(_ZEROS).split(b"\n")
+    known = {mask: _mask(mask) for mask in set(masked)}
+    masks = list(map(known.__getitem__, masked))
     bits = NUMBER_BITS
     keys = [
-        0
-        if not width
-        else number()
-        if width == 1
-        else number() << bits | number()
-        if width == 2
-        else (number() << bits | number()) << bits | number()
-        for width in map(widths.__getitem__, patterns)
+        int(name[first]) << bits | int(name[second])
+        if first and second
+        else int(name[first])
+        if first
+        else key_of(int(name[number]) for number in numbers)
+        if numbers
+        else 0
+        for name, (_, _, numbers, first, second) in zip(names, masks, strict=True)
     ]
-    return patterns, keys
+    return [mask[0] or _around(name, mask) for name, mask in zip(names, masks, strict=True)], keys
+
+
+def _around(name: str, mask: _Mask) -> str:
+    return MARK.join([name[part] for part in mask.around])
 
 
 def _fold_each(names: Iterable[str]) -> tuple[list[str], list[int]]:
@@ -142,6 +169,10 @@ def numbers_of(key: int, width: int) -> tuple[int, ...]:
     return tuple(key >> NUMBER_BITS * at & _LOW for at in reversed(range(width)))
 
 
+#: Dtype and shape of tensors.
+Form: TypeAlias = tuple[str, tuple[int, ...]]
+
+
 class StoredKind(NamedTuple):
     """What tensors have in common that differ in numbers of their names alone; see
     ``StoredTensor`` for the rest."""
@@ -180,26 +211,27 @@ class StoredTensors(LazySequence[StoredTensor]):
     def of_columns(
         cls,
         names: Sequence[str],
-        dtypes: Iterable[str],
-        shapes: Iterable[tuple[int, ...]],
-        elements: Iterable[int],
+        forms: Sequence[Hashable],
+        meaning: Mapping[Any, Form],
         sizes: Iterable[int],
-        starts: Sequence[int],
+        starts: Sequence[int] | None,
         base: int,
     ) -> StoredTensors:
-        """From columns: ``sizes`` are bytes, ``starts`` offsets from ``base`` on."""
+        """From columns: ``meaning`` has each of ``forms``, no two of which mean the same; ``sizes``
+        are bytes, ``starts`` offsets from ``base`` on, None where one lies after the other."""
         patterns, keys = fold_names(names)
-        numbers: defaultdict[tuple[str, str, tuple[int, ...], int, int], int]
-        numbers = defaultdict(count().__next__)
-        rows = zip(patterns, dtypes, shapes, elements, sizes, strict=True)
+        numbers: defaultdict[tuple[str, Hashable, int], int] = defaultdict(count().__next__)
+        rows = zip(patterns, forms, sizes, strict=True)
         which = array("I", map(numbers.__getitem__, rows))
         grouped: list[list[int]] = [[] for _ in numbers]
         for kind, key in zip(which, keys, strict=True):
             grouped[kind].append(key)
-        made = cls(
-            tuple(map(StoredKind._make, numbers)), which, [array("Q", own) for own in grouped], base
-        )
-        if list(starts) != made.starts():
+        kinds = []
+        for pattern, form, nbytes in numbers:
+            dtype, shape = meaning[form]
+            kinds.append(StoredKind(pattern, dtype, shape, prod(shape), nbytes))
+        made = cls(kinds, which, [array("Q", own) for own in grouped], base)
+        if starts is not None and list(starts) != made.starts():
             made.own_offsets = array("Q", starts)
         return made
 

@@ -73,7 +73,7 @@ def decode_pairs(data: bytes) -> object:
     try:
         with collector_paused():
             value = decoder.decode(text)
-        if _SURROGATE_ESCAPE.search(data):
+        if b"\\" in data and _SURROGATE_ESCAPE.search(data):
             check_values(value)
     except StrictJsonError:
         raise

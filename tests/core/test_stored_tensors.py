@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,8 +97,10 @@ def test_only_whole_numbers_between_dots_are_taken_out() -> None:
 
 def folded(rows: Sequence[tuple[str, str, tuple[int, ...], int, int]], base: int) -> StoredTensors:
     names, dtypes, shapes, sizes, starts = zip(*rows, strict=True) if rows else ((),) * 5
-    elements = [len(shape) for shape in shapes]
-    return StoredTensors.of_columns(names, dtypes, shapes, elements, sizes, starts, base)
+    forms = list(zip(dtypes, shapes, strict=True))
+    return StoredTensors.of_columns(
+        names, forms, {form: form for form in forms}, sizes, starts, base
+    )
 
 
 @given(
@@ -117,7 +120,7 @@ def test_a_header_unfolds_to_the_tensors_in_their_order(
     rows: list[tuple[str, str, tuple[int, ...], int, int]], base: int
 ) -> None:
     wanted = tuple(
-        StoredTensor(name, dtype, shape, len(shape), nbytes, base + start)
+        StoredTensor(name, dtype, shape, prod(shape), nbytes, base + start)
         for name, dtype, shape, nbytes, start in rows
     )
     found = folded(rows, base)

@@ -75,11 +75,11 @@ def sound(header: Header) -> bool:
     """Whether it is one that a file may have: each name once, in one spelling."""
     tensors = header.tensors
     names = [tensor.name for tensor in tensors]
+    forms = [(t.dtype, t.shape) for t in tensors]
     again = StoredTensors.of_columns(
         names,
-        [t.dtype for t in tensors],
-        [t.shape for t in tensors],
-        [t.elements for t in tensors],
+        forms,
+        {form: form for form in forms},
         tensors.sizes(),
         tensors.starts(),
         header.data_start,

@@ -11,7 +11,6 @@ bulk to be of the usual form, and only where that fails looked at one by one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
@@ -116,7 +115,8 @@ def _as_pairs(value: object) -> object:
 
 
 def _is_plain(compact: Compact) -> bool:
-    return METADATA_KEY not in compact.names and max(map(len, compact.shapes)) <= PLAIN_DIMENSIONS
+    dimensions = max(len(shape) for _, shape in compact.meaning.values())
+    return dimensions <= PLAIN_DIMENSIONS and METADATA_KEY not in compact.names
 
 
 def _compact(
@@ -127,13 +127,20 @@ def _compact(
     if compact.metadata is not None:
         value = decode_pairs(compact.metadata.encode())
         metadata, _ = _split_metadata(((METADATA_KEY, value),), findings)
-    columns = _Columns(*compact[1:])
-    names = set(columns.names)
-    if len(names) < len(columns.names):
+    names = set(compact.names)
+    if len(names) < len(compact.names):
+        dtypes, shapes = zip(*map(compact.meaning.__getitem__, compact.forms), strict=True)
+        columns = _Columns(compact.names, dtypes, shapes, compact.starts, compact.stops)
         columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
-    elif seen is not None:
+        return Header(file, _tensors(columns, start), start, metadata, findings.done())
+    if seen is not None:
         seen(names)
-    return Header(file, _tensors(columns, start), start, metadata, findings.done())
+    sizes = map(sub, compact.stops, compact.starts)
+    starts = None if compact.in_order else compact.starts
+    tensors = StoredTensors.of_columns(
+        compact.names, compact.forms, compact.meaning, sizes, starts, start
+    )
+    return Header(file, tensors, start, metadata, findings.done())
 
 
 def _header_of(
@@ -314,20 +321,10 @@ def _last_of_each(rows: Iterable[_Row], findings: FindingList) -> list[_Row]:
 
 def _tensors(columns: _Columns, base: int) -> StoredTensors:
     names, dtypes, lists, starts, stops = columns
-    shapes = tuple(map(tuple, lists))
-    # Of 100,000 tensors a dozen shapes: one object each costs less to compare and to multiply.
-    # (All sizes are ints here, so that equal shapes are the same.)
-    shared = dict(zip(shapes, shapes, strict=True))
-    counts = {shape: math.prod(shape) for shape in shared}
-    return StoredTensors.of_columns(
-        names,
-        dtypes,
-        map(shared.__getitem__, shapes),
-        map(counts.__getitem__, shapes),
-        map(sub, stops, starts),
-        starts,
-        base,
-    )
+    forms = list(zip(dtypes, map(tuple, lists), strict=True))
+    # All sizes are ints here, so that equal forms are the same.
+    meaning = dict(zip(forms, forms, strict=True))
+    return StoredTensors.of_columns(names, forms, meaning, map(sub, stops, starts), starts, base)
 
 
 def _kind(value: object) -> str:
