@@ -14,10 +14,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, count, repeat
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .lazy_sequence import LazySequence
-from .tensor import StoredTensor
+from .tensor import Form, StoredTensor
 
 #: Stands in a pattern for a number: a pattern is a template for ``%``.
 MARK = "%d"
@@ -167,10 +167,6 @@ def key_of(numbers: Iterable[int]) -> int:
 def numbers_of(key: int, width: int) -> tuple[int, ...]:
     """The ``width`` numbers of a key."""
     return tuple(key >> NUMBER_BITS * at & _LOW for at in reversed(range(width)))
-
-
-#: Dtype and shape of tensors.
-Form: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class StoredKind(NamedTuple):

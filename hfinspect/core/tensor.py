@@ -9,7 +9,7 @@ These are NamedTuples, not dataclasses: a checkpoint may hold 500,000 of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .components import Component, Role
 from .extents import Extent
@@ -44,6 +44,10 @@ def nbytes_of(dtype: str | None, elements: int) -> int | None:
     """Bytes of ``elements`` values of ``dtype``, packed and rounded up; None for an unknown one."""
     bits = DTYPE_BITS.get(dtype) if dtype else None
     return None if bits is None else (elements * bits + 7) // 8
+
+
+#: Dtype and shape of tensors.
+Form: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class StoredTensor(NamedTuple):

@@ -32,7 +32,7 @@ from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest, Indexing
 from .engine_classes import converted_to
 from .engines.interface import Engine
-from .engines.registry import LOGICAL, OF_GGUF
+from .engines.registry import ENGINES, LOGICAL, OF_GGUF
 from .flops import attentions
 from .kv_cache import cache_size, decoder_blocks, kept_layers, layers_with_images
 from .own_cache import USUAL_CONTEXTS
@@ -165,9 +165,9 @@ def cache_of_file(
         return layers
     if not any(layer.cache for layer in layers):
         return AT_ONCE
-    dtype = OF_GGUF.default_cache_dtype or "F16"
+    dtype = ENGINES[OF_GGUF].default_cache_dtype or "F16"
     held = CacheRequest(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
-    return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF.name}'s default")
+    return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF}'s default")
 
 
 def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:

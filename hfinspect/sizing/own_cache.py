@@ -23,7 +23,7 @@ from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .cache_request import CacheRequest
 from .engines.interface import Engine
-from .engines.registry import LOGICAL, OF_GGUF
+from .engines.registry import ENGINES, LOGICAL, OF_GGUF
 from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
@@ -141,7 +141,7 @@ def cache_dtype(
 ) -> tuple[str, str]:
     """The dtype of keys and values where nobody chose one, and why it is taken where the config
     does not say it."""
-    chooses = OF_GGUF if is_gguf else engine
+    chooses = ENGINES[OF_GGUF] if is_gguf else engine
     if chooses.default_cache_dtype is not None:
         return chooses.default_cache_dtype, f"{chooses.name}'s default"
     if prediction.dtype in FLOATS:

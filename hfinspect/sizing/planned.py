@@ -52,7 +52,7 @@ def _runs(size: RecipeSize, request: MemoryRequest) -> bool:
     """Whether the engine that was named runs a recipe. On several cards a GGUF file runs where the
     engine places its layers."""
     engine = request.engine
-    if size.engine != OF_GGUF.name:
+    if size.engine != OF_GGUF:
         return engine.runs_others
     several = not request.parallel.alone or (
         request.device is not None and request.device.count > 1

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ...core.stored_tensors import Form
+from ...core.tensor import Form
 
 #: A whole number that fits into 64 bits without a look at it, as JSON has it.
 _NUMBER: Final = r"(?:0|[1-9][0-9]{0,18})"
