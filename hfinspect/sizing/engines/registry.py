@@ -18,7 +18,7 @@ LOGICAL: Final[Engine] = Logical()
 #: The engine whose own files GGUF files are, whichever engine was named.
 OF_GGUF: Final = "llama.cpp"
 
-#: File and class of each. One is imported when it is asked for: the first screen needs none.
+#: File and class of each. Each is imported at its first use: the first screen has none.
 _CLASSES: Final = {
     "logical": ("logical", "Logical"),
     "transformers": ("transformers", "Transformers"),
