@@ -349,13 +349,13 @@ def _page(rows: list[Row], job: Job) -> Document:
 
     sized = None
     if job.wish is not None:
-        device, engine = job.wish.device, job.wish.engine
+        device = job.wish.device
         count = "" if device is None or device.count == 1 else f"{device.count} × "
         name = "" if device is None else f"{count}{device.name}"
         # Of several devices a row has what one holds: no sum for a card alone.
         usual = [] if count else [card for count, card in LINES if count == 1]
-        usable = ((card, engine.usable(cards()[card].nbytes)) for card in usual)
-        sized = Sized(name, tuple(usable))
+        sizes = {name: card.nbytes for name, card in cards().items()}
+        sized = Sized(name, sizes, tuple(usual))
     return lay_out(rows, job.types, meanings(), job.named, sized)
 
 

@@ -26,11 +26,12 @@ _BOUNDS = tuple(step * 10**power for power in range(3, 16) for step in (1, 2, 5)
 
 
 class Sized(NamedTuple):
-    """What memory was computed for: the device as its columns name it, what its users can have of
-    each usual card (name, bytes), and the context as text."""
+    """What memory was computed for: the device as its columns name it, the bytes of each card, and
+    the cards that have a bar."""
 
     device: str
-    cards: tuple[tuple[str, int], ...]
+    sizes: Mapping[str, int]
+    cards: tuple[str, ...]
 
 
 def lay_out(
@@ -53,8 +54,8 @@ def lay_out(
     )
     body = [tuple(row.get(name) for name in order) for row in rows]
     if sized is not None and sized.device and says.get("fits"):
-        columns += (GridColumn(NEEDED, "int64", "bytes that a card must have for it", shown=False),)
-        body = [(*cells, _needed(row)) for cells, row in zip(body, rows, strict=True)]
+        columns += (GridColumn(NEEDED, "int64", "bytes of the smallest card for it", shown=False),)
+        body = [(*cells, _needed(row, sized.sizes)) for cells, row in zip(body, rows, strict=True)]
     charts = tuple(_charts(rows, order, sized))
     grid = Grid(columns, tuple(body), charts)
     blocks = (Facts(tuple(_facts(rows, types))), Chapter("models", "Models", (grid,)))
@@ -62,12 +63,16 @@ def lay_out(
     return Document(f"Scan of {count}", blocks, None, verdict(rows, types, sized))
 
 
-def _needed(row: Mapping[str, Cell]) -> Cell:
-    """What was compared with the device: the sum, or of a model without a cache its weights."""
+def _needed(row: Mapping[str, Cell], sizes: Mapping[str, int]) -> Cell:
+    """Bytes of the smallest usual card that holds it, more than any where none does; of a model
+    without a cache its weights."""
     if row.get("fits") is None:
         return None
     total = row.get("memory_total")
-    return row.get("memory_weights") if total is None else total
+    if not isinstance(total, int):
+        return row.get("memory_weights")
+    card = sizes.get(str(row.get("smallest_card")))
+    return max(total, *sizes.values(), 0) + 1 if card is None else card
 
 
 def verdict(rows: Rows, types: Mapping[str, str], sized: Sized | None) -> str:
@@ -112,10 +117,12 @@ def _charts(rows: Rows, names: Sequence[str], sized: Sized | None) -> Iterator[C
     if sized is not None and sized.device and "fits" in names:
         answers = (Bar("fits", 1, None), Bar("does not fit", 0, 1), Bar("unknown", None, None))
         yield Chart(f"On {sized.device}", "fits", answers)
-        cards = sorted(sized.cards, key=lambda card: card[1])
-        holding = [Bar(f"{name}, {byte_size(size)}", 0, size + 1) for name, size in cards]
+        cards = sorted((sized.sizes[name], name) for name in sized.cards)
+        holding = [Bar(f"up to {name}, {byte_size(size)}", 0, size + 1) for size, name in cards]
         if holding:
-            yield Chart("Fits by card", NEEDED, (*holding, Bar("bytes unknown", None, None)))
+            yield Chart(
+                "Smallest card that holds it", NEEDED, (*holding, Bar("bytes unknown", None, None))
+            )
     for name, title, show in (
         ("parameters", "Parameters", spelled),
         ("nbytes", "Size of the weights", byte_size),

@@ -43,6 +43,7 @@ def memory_row(found: Memory) -> Row:
         "memory_batch": found.batch,
         "memory_engine": found.engine,
         "device": None if found.device is None else found.device[0],
+        "smallest_card": found.smallest_card,
         "memory_unknown": unknown or None,
     }
     return {name: values[name] for name in MEMORY_COLUMNS}

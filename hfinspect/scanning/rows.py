@@ -208,6 +208,7 @@ MEMORY_COLUMNS: Final[Mapping[str, Described]] = {
     "memory_batch": Described("int64", "sequences at once"),
     "memory_engine": Described("string", "whose rules the cache follows"),
     "device": Described("string", "of --on"),
+    "smallest_card": Described("string", "the smallest usual card that holds it at this context"),
     "memory_unknown": Described("string", "why there is no answer"),
 }
 

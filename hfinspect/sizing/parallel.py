@@ -19,7 +19,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from typing import Final
 
 from ..core.components import Component
@@ -158,16 +157,14 @@ class _SplitHeads:
     query: int
     key: int
 
-    def fraction(self, kind: str, ranks: int) -> Fraction:
-        """The part of a projection to heads that the fullest device has: whole heads."""
-        kept = Fraction(-(-self.key // ranks), self.key)
-        asked = Fraction(-(-self.query // ranks), self.query)
+    def part(self, kind: str, ranks: int) -> tuple[int, int]:
+        """The heads of a projection that the fullest device has, whole ones, and all of them."""
+        key, query = -(-self.key // ranks), -(-self.query // ranks)
         if kind in ("key", "value", "key_value"):
-            return kept
+            return key, self.key
         if kind == "qkv":
-            whole = self.query + 2 * self.key
-            return (asked * self.query + 2 * kept * self.key) / whole
-        return asked
+            return query + 2 * key, self.query + 2 * self.key
+        return query, self.query
 
 
 def stage_weights(
@@ -226,24 +223,25 @@ class _Shares:
     def sum(self, tensors: Iterable[tuple[HeldTensor, int]]) -> int:
         """Of tensors, each as often as it is there."""
         total = 0
-        routed: Counter[tuple[int, Fraction]] = Counter()
+        routed: Counter[tuple[int, int]] = Counter()
         for (tensor, is_routed, nbytes), count in tensors:
             if is_routed and tensor.active is not None:
-                number, inner = tensor.active[1], self._inner(tensor)
-                routed[number, inner] += nbytes * count
+                routed[tensor.active[1], self._cuts(tensor)] += nbytes * count
             else:
                 total += self._share(tensor, nbytes) * count
         ranks = self._parallel.expert
-        for (number, inner), nbytes in routed.items():
-            total += _up(Fraction(nbytes * -(-number // ranks), number) * inner)
+        for (number, cuts), nbytes in routed.items():
+            total += _up(nbytes * -(-number // ranks), number * cuts)
         return total
 
-    def _inner(self, tensor: TensorInfo) -> Fraction:
-        """The part of each expert: tensor parallelism cuts it where expert parallelism does not."""
-        ranks = max(1, self._parallel.tensor // self._parallel.expert)
-        is_bias = tensor.name.endswith("bias")
-        back = "down" in tensor.name.rsplit(".", 2)[-1] or ".w2." in tensor.name
-        return Fraction(1) if is_bias and back else Fraction(1, ranks)
+    def _cuts(self, tensor: TensorInfo) -> int:
+        """The parts of each expert: tensor parallelism cuts it where expert parallelism does not;
+        biases of projections back are whole."""
+        if tensor.name.endswith("bias"):
+            back = "down" in tensor.name.rsplit(".", 2)[-1] or ".w2." in tensor.name
+            if back:
+                return 1
+        return max(1, self._parallel.tensor // self._parallel.expert)
 
     def _share(self, tensor: TensorInfo, nbytes: int) -> int:
         ranks, kind = self._parallel.tensor, tensor.kind
@@ -252,12 +250,14 @@ class _Shares:
         if len(tensor.shape) < 2 and kind not in _BY_OUTPUTS and kind != "sink":
             return nbytes
         if self._heads is not None and tensor.component is Component.ATTENTION:
-            return _up(nbytes * self._heads.fraction(kind, ranks))
-        return -(-nbytes // ranks)
+            part, heads = self._heads.part(kind, ranks)
+            return _up(nbytes * part, heads)
+        return _up(nbytes, ranks)
 
 
-def _up(number: Fraction) -> int:
-    return -(-number.numerator // number.denominator)
+def _up(nbytes: int, parts: int) -> int:
+    """The largest of equal parts, in whole bytes."""
+    return -(-nbytes // parts)
 
 
 # ---- what layers keep

@@ -133,3 +133,18 @@ def test_in_python() -> None:
         hfinspect.scan(targets, on="24")
     with pytest.raises(UsageError):
         hfinspect.scan(targets, batch=2)
+
+
+@pytest.mark.parametrize("engine", ["logical", "vllm", "sglang"])
+def test_the_smallest_card_is_memorys_own_with_what_the_engine_leaves_free(
+    models: Path, engine: str
+) -> None:
+    rows = rows_of(models, "--on", "24GB", "--context", "8k", "--engine", engine)
+    llama, deepseek, *_ = rows
+    alone = hfinspect.memory(str(MODELS / "llama-3-8b"), on="24GB", context="8k", engine=engine)
+    assert llama["smallest_card"] == alone.smallest_card
+    held = hfinspect.memory(
+        str(MODELS / "llama-3-8b"), on=alone.smallest_card, context="8k", engine=engine
+    )
+    assert held.fits is True
+    assert deepseek["smallest_card"] is None
