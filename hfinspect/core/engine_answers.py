@@ -56,7 +56,8 @@ class EngineAnswer(JsonForm):
         runs_as: the class or architecture that the engine makes of it; None where it has none
         kernels: for packed weights, by generation of cards; on one card, those of the card
         launch: the lines that start it
-        launch_unknown: why there is no line; empty where there is one
+        launch_unknown: why there is no line, or none that starts it after those that make its
+            file; empty where there is one
         notes: remarks
     """
 

@@ -115,12 +115,13 @@ def _lines(found: EngineAnswers) -> Iterator[Block]:
     lines = [text for one in found.answers for text in _commented(one.label, one.launch)]
     if lines:
         yield Preformatted("\n".join(lines), "sh")
-    silent: dict[str, list[str]] = {}
+    silent: dict[tuple[str, str], list[str]] = {}
     for one in found.answers:
         if one.answer != NO and one.launch_unknown:
-            silent.setdefault(one.launch_unknown, []).append(one.label)
-    for reason, labels in silent.items():
-        yield Paragraph(f"no line for {', '.join(labels)}: {reason}", "note")
+            what = "no further line" if one.launch else "no line"
+            silent.setdefault((what, one.launch_unknown), []).append(one.label)
+    for (what, reason), labels in silent.items():
+        yield Paragraph(f"{what} for {', '.join(labels)}: {reason}", "note")
 
 
 def _commented(label: str, lines: tuple[LaunchLine, ...]) -> Iterator[str]:

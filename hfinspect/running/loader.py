@@ -24,8 +24,8 @@ PASSED = Check(YES)
 
 
 class Launch(NamedTuple):
-    """The lines that start the engine, or why there is none; ``fits`` says whether the card holds
-    what they start."""
+    """The lines that start the engine, or why there is none, or none after those that make its
+    file; ``fits`` says whether the card holds what they start."""
 
     lines: tuple[LaunchLine, ...] = ()
     unknown: str = ""
@@ -106,6 +106,6 @@ class Loader(ABC):
             runs_as=of_class.runs_as,
             kernels=() if of_class.answer == NO else self.kernels(subject),
             launch=() if answer == NO else launch.lines,
-            launch_unknown=launch.unknown if answer != NO and not launch.lines else "",
+            launch_unknown=launch.unknown if answer != NO else "",
             notes=tuple(check.note for check in checks if check.note),
         )

@@ -6,9 +6,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
+from ..core.footprint import Memory
+from ..core.text import byte_size
+from ..sizing.engines.logical import PREFILL_TOKENS
 from ..sizing.own_cache import GENERATES
 from .loader import PASSED, Check, Launch, Loader
-from .served import of_memory
+from .served import of_memory, tokens_of, why_tokens
 from .subject import Subject
 
 
@@ -60,12 +63,55 @@ class MlxLm(Loader):
         return PASSED
 
     def launch(self, subject: Subject) -> Launch:
-        fits = PASSED
-        if subject.device is not None:
-            if subject.device.count > 1:
-                return Launch(unknown="how it shares a model over several cards is not read")
-            sized = subject.sized("logical")
-            if isinstance(sized, str):
-                return Launch(unknown=sized)
-            fits = of_memory(sized)
-        return Launch((LaunchLine(f"mlx_lm.server --model {subject.name}"),), fits=fits)
+        server = f"mlx_lm.server --model {subject.name}"
+        if subject.device is None:
+            return Launch((LaunchLine(server),))
+        if subject.device.count > 1:
+            return Launch(unknown="how it shares a model over several cards is not read")
+        sized = subject.sized("logical")
+        if isinstance(sized, str):
+            return Launch(unknown=sized)
+        fits = of_memory(sized)
+        tokens = tokens_of(subject, sized)
+        if fits.answer == NO or not tokens or sized.main is None:
+            return Launch((LaunchLine(server),), fits=fits)
+        lines = self._server(subject, server, sized, tokens)
+        return Launch((lines, *self._generating(subject, sized, tokens)), fits=fits)
+
+    def _server(self, subject: Subject, server: str, sized: Memory, tokens: int) -> LaunchLine:
+        """With what the card leaves for keys and values, of so many sequences at once."""
+        batch, device = subject.options.batch, sized.device
+        because = [why_tokens(subject, sized, tokens)]
+        flags = [
+            f"--decode-concurrency {batch} --prompt-concurrency {batch}",
+            f"--prefill-step-size {PREFILL_TOKENS}",
+        ]
+        because.append(f"{batch} at once: each sequence more has a cache of its own")
+        if device is not None and sized.weights.per_device is not None and sized.main is not None:
+            left = device[1] - sized.weights.per_device - sized.main.workspace.nbytes
+            flags.insert(1, f"--prompt-cache-bytes {left}")
+            because.append(f"{byte_size(left)} for all caches: what weights and a step leave")
+        if subject.maker == "apple" and device is not None:
+            wired = f"{byte_size(device[1])} are wired: Metal's recommended working set"
+            because.append(wired)
+        return LaunchLine(" ".join((server, *flags)), tuple(because))
+
+    def _generating(self, subject: Subject, sized: Memory, tokens: int) -> tuple[LaunchLine, ...]:
+        """A prompt in the shell; where the card holds less than the model's own context, with that
+        limit, if the type has no caches of its own, which leave no choice."""
+        line = f"mlx_lm.generate --model {subject.name} --prompt - --max-tokens 512"
+        made = self.lists["renamed"].get(subject.model_type, subject.model_type)
+        if tokens == sized.own_context or made in self.lists["own_caches"]:
+            return (LaunchLine(line),)
+        because = [f"{tokens:,} tokens are kept, older ones are dropped"]
+        packed = self._in_eight_bits(subject, tokens)
+        if packed:
+            because.append(f"--kv-bits 8 instead keeps {packed:,} tokens")
+        return (LaunchLine(f"{line} --max-kv-size {tokens}", tuple(because)),)
+
+    def _in_eight_bits(self, subject: Subject, tokens: int) -> int | None:
+        """The longest context with --kv-bits 8, where it is longer: 8 bits, and a scale and a bias
+        of 16 for each 64 elements, as many bits as llama.cpp's q8_0 has."""
+        sized = subject.sized("logical", cache_dtype="q8_0")
+        longest = sized.max_context if isinstance(sized, Memory) else None
+        return longest if longest and longest > tokens else None

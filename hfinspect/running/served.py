@@ -142,7 +142,7 @@ class ServerLoader(Loader):
             return Launch(fits=fits)
         tokens = tokens_of(subject, sized)
         flags = [] if tokens is None else [f"{self.context_flag} {tokens}"]
-        because = [] if tokens is None else [_why(subject, sized, tokens)]
+        because = [] if tokens is None else [why_tokens(subject, sized, tokens)]
         more, why = self.settings(subject, sized)
         command = " ".join((self.program(subject), *flags, *more))
         return Launch((LaunchLine(command, (*because, *why)),), fits=fits)
@@ -193,7 +193,8 @@ def tokens_of(subject: Subject, sized: Memory) -> int | None:
     return sized.max_context
 
 
-def _why(subject: Subject, sized: Memory, tokens: int) -> str:
+def why_tokens(subject: Subject, sized: Memory, tokens: int) -> str:
+    """Where the context of a line comes from."""
     if subject.options.context is not None:
         return f"{tokens:,} tokens as named"
     if tokens == sized.own_context:

@@ -142,8 +142,11 @@ class Subject:
         """What compressed-tensors calls the packing; empty where the config does not say it."""
         return clean(self.declared.text("format"), _MAX_WORD)
 
-    def sized(self, engine: str, context: int | str | None = None, **more: Any) -> Memory | str:
-        """The sum of memory under an engine of ``memory``, or why there is none."""
+    def sized(
+        self, engine: str, context: int | str | None = None, nbytes: int | None = None, **more: Any
+    ) -> Memory | str:
+        """The sum of memory under an engine of ``memory``, or why there is none. ``nbytes``: what
+        it has of each device, where that is less than the engine of ``memory`` takes."""
         options = self.options
         given = InferenceOptions(
             engine=engine,
@@ -155,6 +158,8 @@ class Subject:
         )
         try:
             request = inference_request(replace(given, **more))
+            if nbytes is not None and request.device is not None:
+                request = replace(request, device=replace(request.device, nbytes=nbytes))
             return plan(self.inspection, self.prediction, request)
         except UsageError as error:
             return str(error)

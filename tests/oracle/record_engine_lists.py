@@ -6,7 +6,7 @@ programs take, for ``fixtures/running/flags.json``.
     pip download --no-deps transformers==4.40.2   # and other releases, in one folder
     python -m tests.oracle record engine-lists vllm=FOLDER sglang=FOLDER mlx_lm=FOLDER \\
         optimum_onnx=FOLDER accelerate=FOLDER llama_cpp=FOLDER transformers=FOLDER_OF_WHEELS \\
-        tensorrt_llm=supported-models-COMMIT.md
+        tensorrt_llm=FOLDER  # of the files that tensorrt_lists.py names
 
 Nothing of the engines is imported: their sources are parsed. What is not named stays as it was
 recorded. The classes of vLLM, SGLang and llama.cpp are in ``sizing/engine_classes.json``
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from .record_engine_classes import literals, version_of
+from .tensorrt_lists import click_flags, of_tensorrt_llm
 
 _TOP = Path(__file__).resolve().parents[2]
 FILE = _TOP / "hfinspect" / "running" / "engine_lists.json"
@@ -325,11 +326,13 @@ def of_sglang(folder: Path) -> dict[str, Any]:
 
 def of_mlx_lm(folder: Path) -> dict[str, Any]:
     tree = tree_of(folder / "mlx_lm/utils.py")
-    types = []
+    types, own_caches = [], []
     for path in sorted((folder / "mlx_lm/models").glob("*.py")):
-        names = {node.name for node in tree_of(path).body if isinstance(node, ast.ClassDef)}
-        if {"Model", "ModelArgs"} <= names:
+        classes = {node.name: node for node in tree_of(path).body if isinstance(node, ast.ClassDef)}
+        if {"Model", "ModelArgs"} <= classes.keys():
             types.append(path.stem)
+            methods_of = {getattr(node, "name", "") for node in classes["Model"].body}
+            own_caches += [path.stem] if "make_cache" in methods_of else []
     load = next(
         node
         for node in ast.walk(tree)
@@ -347,6 +350,7 @@ def of_mlx_lm(folder: Path) -> dict[str, Any]:
     return {
         "version": version_of(folder),
         "types": types,
+        "own_caches": own_caches,
         "renamed": ast.literal_eval(assigned(tree, "MODEL_REMAPPING")),
         "methods": sorted(methods),
         "compressed": [
@@ -374,13 +378,6 @@ def of_llama_cpp(folder: Path) -> dict[str, Any]:
         "methods": sorted(methods["quant_method"]),
         "compressed": sorted(methods["quant_format"]),
     }
-
-
-def of_tensorrt_llm(page: Path) -> dict[str, Any]:
-    """The classes in the tables of the page of supported models, which name no version:
-    the file's name has the commit (``supported-models-00b6d5a.md``)."""
-    rows = re.findall(r"^\| `([A-Za-z0-9_]+)(?: \(\w+\))?`", page.read_text(), re.MULTILINE)
-    return {"version": page.stem.rpartition("-")[2], "classes": sorted(set(rows))}
 
 
 def of_optimum_onnx(folder: Path) -> dict[str, Any]:
@@ -510,6 +507,13 @@ def llama_flags(folder: Path) -> set[str]:
     return found
 
 
+def quantize_words(folder: Path) -> set[str]:
+    """The flags of llama-quantize, and the types that it writes."""
+    text = (folder / "vendor/llama.cpp/tools/quantize/quantize.cpp").read_text()
+    types = re.findall(r'\{\s*"(\w+)",\s*LLAMA_FTYPE_', text)
+    return {*re.findall(r'"(--[\w-]+)"', text), *types}
+
+
 def converter_flags(folder: Path) -> set[str]:
     return argparse_flags(folder / "vendor/llama.cpp/convert_hf_to_gguf.py")
 
@@ -520,7 +524,10 @@ _PROGRAMS: dict[str, tuple[str, Callable[[Path], set[str]]]] = {
     "sglang": ("sglang", sglang_flags),
     "llama-server": ("llama_cpp", llama_flags),
     "convert_hf_to_gguf.py": ("llama_cpp", converter_flags),
+    "llama-quantize": ("llama_cpp", quantize_words),
     "mlx_lm.server": ("mlx_lm", lambda folder: argparse_flags(folder / "mlx_lm/server.py")),
+    "mlx_lm.generate": ("mlx_lm", lambda folder: argparse_flags(folder / "mlx_lm/generate.py")),
+    "trtllm-serve": ("tensorrt_llm", click_flags),
     "optimum-cli": (
         "optimum_onnx",
         lambda folder: argparse_flags(folder / "optimum/commands/export/onnx.py"),

@@ -14,10 +14,19 @@ from .record_engine_lists import (
     llama_flags,
     of_mlx_lm,
     of_optimum_onnx,
-    of_tensorrt_llm,
+    quantize_words,
     sglang_flags,
     where,
     widths,
+)
+from .tensorrt_lists import (
+    ARCHITECTURES,
+    CARDS,
+    QUANTIZED,
+    SERVE,
+    SUPPORTED,
+    click_flags,
+    of_tensorrt_llm,
 )
 
 KERNELS = """
@@ -133,10 +142,15 @@ def test_flags_of_parsers(tmp_path: Path) -> None:
     options = 'add_opt(common_arg(\n{"-ngl", "--gpu-layers"}, "N", "x {\\"a\\"}"'
     written(tmp_path, "vendor/llama.cpp/common/arg.cpp", options)
     assert llama_flags(tmp_path) == {"-ngl", "--gpu-layers"}
+    tool = '{ "Q4_K_M", LLAMA_FTYPE_MOSTLY_Q4_K_M, "4.58G" }; strcmp(argv[1], "--pure")'
+    written(tmp_path, "vendor/llama.cpp/tools/quantize/quantize.cpp", tool)
+    assert quantize_words(tmp_path) == {"Q4_K_M", "--pure"}
 
 
 def test_types_of_mlx_lm_and_of_the_exporter(tmp_path: Path) -> None:
     written(tmp_path, "mlx_lm/models/llama.py", "class Model: pass\nclass ModelArgs: pass\n")
+    own = "class Model:\n    def make_cache(self): pass\nclass ModelArgs: pass\n"
+    written(tmp_path, "mlx_lm/models/mamba.py", own)
     written(tmp_path, "mlx_lm/models/cache.py", "class KVCache: pass\n")
     utils = """
 MODEL_REMAPPING = {"mistral": "llama"}
@@ -148,7 +162,8 @@ def load_model(p):
 """
     written(tmp_path, "mlx_lm/utils.py", utils)
     found = of_mlx_lm(tmp_path)
-    assert (found["types"], found["renamed"]) == (["llama"], {"mistral": "llama"})
+    assert (found["types"], found["renamed"]) == (["llama", "mamba"], {"mistral": "llama"})
+    assert found["own_caches"] == ["mamba"]
     assert found["methods"] == ["awq", "gptq", "mxfp4"]
     assert found["compressed"] == ["pack-quantized"]
     configs = """
@@ -164,12 +179,54 @@ class B: pass
     assert "text-generation" in types["gpt2"]
 
 
-def test_classes_of_a_page(tmp_path: Path) -> None:
-    page = (
-        "| Architecture | Model |\n| `A_1ForCausalLM` [^5] | x |\n| `B (VILA)` | y |\n| C | z |\n"
+def test_lists_of_tensorrt_llm(tmp_path: Path) -> None:
+    written(
+        tmp_path, ARCHITECTURES, 'MODEL_ARCH_TO_MODULE = {"B": "m", "A": "m"}\nX = {"C": "m"}\n'
     )
-    file = written(tmp_path, "supported-models-0abc.md", page)
-    assert of_tensorrt_llm(file) == {"version": "0abc", "classes": ["A_1ForCausalLM", "B"]}
+    quantized = """
+def load(hf_quant_config):
+    if hf_quant_config.get("quant_method") == "gptq":
+        if hf_quant_config.get("bits") != 4: raise ValueError
+        if hf_quant_config.get("group_size") not in (64, 128): raise ValueError
+    elif hf_quant_config.get("quant_method") == "nvfp4":
+        assert hf_quant_config.get("group_size", 16) == 16
+"""
+    written(tmp_path, QUANTIZED, quantized)
+    serve = """
+@click.command("serve")
+@click.option("--tensor_parallel_size", "--tp_size", type=int)
+@click.option("--config", "options", default=None)
+def serve(model): pass
+@click.option("--other")
+def encoder(model): pass
+"""
+    written(tmp_path, SERVE, serve)
+    cards = """## Hardware Support Matrix
+
+| Model | NVFP4 | FP8 KV Cache | W4A16 GPTQ |
+| :--- | :---: | :---: | :---: |
+| Blackwell(sm120) | Y | Y | . |
+| Ampere | . | Y | Y |
+
+## Links
+"""
+    written(tmp_path, CARDS, cards)
+    page = (
+        "| `D` [^5] | x |\n| `E` | x |\n| `F` [^6]| x |\n[^5]: by [AutoDeploy](a).\n[^6]: text.\n"
+    )
+    written(tmp_path, SUPPORTED, page)
+    paths = (ARCHITECTURES, QUANTIZED, SERVE, CARDS, SUPPORTED)
+    written(tmp_path, "COMMITS", "".join(f"{path} 0abc\n" for path in paths))
+    assert of_tensorrt_llm(tmp_path) == {
+        "version": "0abc",
+        "files": dict.fromkeys(paths, "0abc"),
+        "classes": ["A", "B"],
+        "autodeploy": ["D"],
+        "methods": ["gptq", "modelopt", "nvfp4"],
+        "gptq": {"bits": [4], "groups": [64, 128]},
+        "cards": {"NVFP4": [120, 121], "W4A16 GPTQ": [80, 86]},
+    }
+    assert click_flags(tmp_path) == {"--tensor_parallel_size", "--tp_size", "--config"}
 
 
 def test_an_assignment_is_found_by_its_name() -> None:

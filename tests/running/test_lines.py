@@ -25,7 +25,7 @@ from hfinspect.running.loader import PASSED, Check, Launch, Loader
 from hfinspect.sizing.engine_classes import class_lists
 from hfinspect.sizing.engines.registry import ENGINES
 
-from .test_runs import GGUF, LLAMA, MODELS, packed
+from .test_runs import FP8, GGUF, LLAMA, MODELS, packed
 
 FLAGS = json.loads(
     (Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json").read_text()
@@ -36,7 +36,10 @@ PROGRAMS = {
     "python -m sglang.launch_server": "sglang",
     "llama-server": "llama-server",
     "python convert_hf_to_gguf.py": "convert_hf_to_gguf.py",
+    "llama-quantize": "llama-quantize",
     "mlx_lm.server": "mlx_lm.server",
+    "mlx_lm.generate": "mlx_lm.generate",
+    "trtllm-serve": "trtllm-serve",
     "optimum-cli export onnx": "optimum-cli",
     "accelerate launch": "accelerate",
 }
@@ -49,6 +52,10 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (MODELS / "bert-base-uncased", {"on": "T4"}),
     (MODELS / "mamba-2.8b", {"on": "T4"}),
     (packed(quant_method="fbgemm_fp8"), {"on": "H100"}),
+    (packed(**FP8), {"on": "RTX 3060"}),
+    (MODELS / "llama-3-8b", {"on": "M4 32GB", "engine": "mlx-lm"}),
+    (MODELS / "llama-3-8b", {"on": "M4 24GB", "engine": "mlx-lm", "batch": 2}),
+    (MODELS / "deepseek-v3", {"on": "8xB200", "engine": "tensorrt-llm"}),
     (GGUF, {"on": "RTX 4090"}),
 ]
 
@@ -64,8 +71,11 @@ def test_every_flag_is_one_of_the_engines_own(model: Any, options: dict[str, Any
         if command.startswith("python -c"):
             continue
         (program,) = {PROGRAMS[first] for first in PROGRAMS if command.startswith(first)}
-        flags = {word for word in shlex.split(command) if word.startswith("-")} - {"-m"}
+        words = shlex.split(command)
+        flags = {word for word in words if word.startswith("-")} - {"-m", "-"}
         assert flags <= set(FLAGS[program]), command
+        if program == "llama-quantize":
+            assert words[-1] in FLAGS[program]
 
 
 def test_python_lines_are_python() -> None:
@@ -83,7 +93,7 @@ def test_a_name_is_one_word_of_the_shell(name: str) -> None:
     found = answered(inspection, prediction, RunsOptions(on="8xH100"))
     for command in commands(found):
         words = shlex.split(command)
-        if words[0] == "llama-server":
+        if words[0] in ("llama-server", "llama-quantize"):
             continue  # of what the converter wrote
         if words[1] == "-c":
             compile(words[2], "line", "exec")

@@ -256,3 +256,114 @@ def test_a_result_shows_itself() -> None:
     assert isinstance(found, EngineAnswers)
     assert repr(found).endswith("llama-3-8b: vllm yes>")
     assert "vLLM" in found.to_markdown()
+
+
+# ---- TensorRT-LLM
+
+
+@pytest.mark.parametrize(
+    ("quantization", "card", "answer", "reason"),
+    [
+        (FP8, "H100", "yes", "class LlamaForCausalLM"),
+        (FP8, "RTX 4090", "no", "no FP8(block scaling) on RTX 4090"),
+        ({**FP8, "weight_block_size": [64, 64]}, "H100", "no", "blocks of 128 by 128"),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, "RTX 4090", "yes", "class"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "A10", "yes", "class"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 32}, "A10", "no", "64 or 128"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "B200", "no", "W4A16 GPTQ"),
+        ({"quant_method": "awq", "bits": 4, "group_size": 128}, "A10", "no", "reads no awq"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "H100", "no", "no NVFP4 on H100"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "B200", "yes", "class"),
+        ({"quant_method": "mxfp4"}, "H100", "yes", "class LlamaForCausalLM"),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, "T4", "unknown", "like T4"),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, "MI300X", "no", "NVIDIA"),
+    ],
+)
+def test_tensorrt_llm_takes_packings_by_generation(
+    quantization: dict[str, Any], card: str, answer: str, reason: str
+) -> None:
+    config = {**packed(**quantization), "num_hidden_layers": 4}
+    one = asked(config, "tensorrt-llm", on=card)
+    assert one.answer == answer
+    assert reason in "; ".join(one.reasons)
+
+
+def test_tensorrt_llm_leaves_a_tenth_of_what_is_free() -> None:
+    one = asked(LLAMA, "tensorrt-llm", on="RTX 4090")
+    words = shlex.split(one.launch[0].command)
+    tokens = int(words[words.index("--max_seq_len") + 1])
+    sized = hfinspect.memory(LLAMA, on="RTX 4090", context=tokens)
+    assert sized.device is not None and sized.main is not None
+    held, card = sized.weights.nbytes, sized.device[1]
+    assert held is not None
+    free = card - held - sized.main.workspace.nbytes
+    assert sized.main.cache.nbytes <= free * 0.9
+    if tokens != sized.own_context:
+        assert sized.main.cache.nbytes > free * 0.89
+    requests = int(words[words.index("--max_batch_size") + 1])
+    at_least = hfinspect.memory(LLAMA, on="RTX 4090", context=min(8192, tokens), batch=requests)
+    assert at_least.fits is True
+
+
+def test_a_class_of_autodeploy_is_started_by_it() -> None:
+    config = {**LLAMA, "architectures": ["SmolLM3ForCausalLM"]}
+    one = asked(config, "tensorrt-llm", on="H100")
+    assert one.launch[0].command.endswith("--backend _autodeploy")
+    assert asked({**LLAMA, "architectures": ["X"]}, "tensorrt-llm").answer == "no"
+
+
+# ---- MLX-LM
+
+
+def test_mlx_has_what_the_card_leaves_for_caches() -> None:
+    server, generate = asked(LLAMA, "mlx-lm", on="M4 32GB").launch
+    words = shlex.split(server.command)
+    sized = hfinspect.memory(LLAMA, on="M4 32GB")
+    assert sized.device is not None and sized.main is not None
+    assert sized.weights.nbytes is not None and sized.max_context is not None
+    left = sized.device[1] - sized.weights.nbytes - sized.main.workspace.nbytes
+    assert int(words[words.index("--prompt-cache-bytes") + 1]) == left
+    assert any(f"{sized.max_context:,} tokens" in reason for reason in server.because)
+    assert "--max-kv-size" not in generate.command  # llama makes caches of its own
+
+
+def test_mlx_limits_the_cache_of_a_type_that_takes_a_limit() -> None:
+    config = {**LLAMA, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
+    _, generate = asked(config, "mlx-lm", on="M4 32GB").launch
+    sized = hfinspect.memory(config, on="M4 32GB")
+    limit = f"--max-kv-size {sized.max_context}"
+    assert (limit in generate.command) is (sized.max_context != sized.own_context)
+
+
+# ---- llama.cpp and packings that its converter unpacks
+
+
+def test_an_unpacked_model_gets_the_widest_recipe_that_fits() -> None:
+    config = packed(**FP8)
+    for card, recipe in (("RTX 4090", "Q8_0"), ("RTX 3060", "Q8_0"), ("RTX 4060", "Q6_K")):
+        lines = asked(config, "llama.cpp", on=card).launch
+        sized = hfinspect.memory(config, engine="llama.cpp", on=card, width=recipe, context=8192)
+        assert sized.fits is True
+        assert lines[-1].command.startswith("llama-server -m model.gguf -ngl 33 ")
+        if recipe == "Q8_0":
+            assert lines[0].command.endswith("--outfile model.gguf --outtype q8_0")
+        else:
+            assert lines[0].command.endswith("--outfile model-bf16.gguf --outtype bf16")
+            assert lines[1].command == f"llama-quantize model-bf16.gguf model.gguf {recipe}"
+
+
+def test_a_model_that_no_recipe_makes_small_enough_stays_partly_in_main_memory() -> None:
+    lines = asked(packed(**FP8), "llama.cpp", on="4GB").launch
+    assert lines[1].command.endswith("Q4_K_M")
+    words = shlex.split(lines[2].command)
+    assert 0 < int(words[words.index("-ngl") + 1]) < 33
+
+
+def test_repacked_weights_are_converted_as_they_are() -> None:
+    config = packed(quant_method="modelopt", quant_algo="NVFP4", group_size=16)
+    answer = asked(config, "llama.cpp", on="RTX 4090")
+    assert "its converter repacks NVFP4 as it is" in answer.notes
+    assert "--outtype" not in answer.launch[0].command
+    assert "bytes" in answer.launch_unknown  # this config does not say what is packed
+    found = hfinspect.runs(config, engine="llama.cpp", on="RTX 4090")
+    assert "no further line for llama.cpp" in " ".join(found.to_markdown().split())
