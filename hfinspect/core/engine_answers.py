@@ -56,8 +56,7 @@ class EngineAnswer(JsonForm):
         runs_as: the class or architecture that the engine makes of it; None where it has none
         kernels: for packed weights, by generation of cards; on one card, those of the card
         launch: the lines that start it
-        launch_unknown: why there is no line, or none that starts it after those that make its
-            file; empty where there is one
+        launch_unknown: why there is no line that starts it; empty where there is one
         notes: remarks
     """
 
@@ -83,12 +82,16 @@ class TrainingLaunch(JsonForm):
         launch: the command, and where its numbers come from; None where nothing fits
         least [bytes]: that one device holds at least
         fits: whether the device holds it; None without a device, and where it depends
+        file: name of the file that the command reads; empty where it needs none
+        config: what is in it
     """
 
     way: str
     launch: LaunchLine | None
     least: int | None
     fits: bool | None
+    file: str = ""
+    config: str = ""
 
 
 @dataclass(frozen=True, repr=False)

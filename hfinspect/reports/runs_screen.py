@@ -133,6 +133,17 @@ def _commented(label: str, lines: tuple[LaunchLine, ...]) -> Iterator[str]:
         yield line.command
 
 
+def _with_file(file: str, config: str, label: str, line: LaunchLine) -> Iterator[str]:
+    """The command after its comments and after what writes the file that it reads."""
+    *comments, command = _commented(label, (line,))
+    yield from comments
+    if file:
+        yield f"cat > {file} <<'END'"
+        yield config
+        yield "END"
+    yield command
+
+
 def _training(found: EngineAnswers) -> Iterator[Block]:
     if found.training_unknown:
         yield Paragraph(f"no line for training: {found.training_unknown}", "note")
@@ -140,7 +151,7 @@ def _training(found: EngineAnswers) -> Iterator[Block]:
         text
         for way in found.training
         if way.launch is not None
-        for text in _commented(f"training with {way.way}", (way.launch,))
+        for text in _with_file(way.file, way.config, f"training with {way.way}", way.launch)
     ]
     if lines:
         yield Preformatted("\n".join(lines), "sh")

@@ -1,4 +1,5 @@
-"""How a training is started over several devices: FSDP and DeepSpeed, by accelerate's flags.
+"""How a training is started over several devices: FSDP by accelerate's flags, DeepSpeed with a file
+of its own.
 
 FSDP that reshards after the forward pass holds what ZeRO stage 3 does, without it what stage 2
 does (weights whole, gradients and optimizer state shared). The stage is the lowest that the
@@ -15,6 +16,15 @@ from ..core.memory_options import MemoryOptions
 from ..core.text import byte_size
 from ..sizing.memory_request import memory_request
 from ..sizing.plan import plan
+from .deepspeed_config import (
+    BUCKET,
+    FILE,
+    Offloaded,
+    config_text,
+    least_stage,
+    mixed_precision,
+    offloaded,
+)
 from .subject import Subject
 
 #: ZeRO stage -> whether FSDP frees the weights after the forward pass.
@@ -46,7 +56,8 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
         if memory.training is None:
             return (), memory.training_unknown
         sums[stage] = memory
-    ways = [_way("DeepSpeed", subject, count, sums, _STAGES)]
+    stages = tuple(stage for stage in _STAGES if stage >= least_stage(options.precision))
+    ways = [_way("DeepSpeed", subject, count, sums, stages)]
     if count > 1:
         ways.insert(0, _way("FSDP", subject, count, sums, tuple(_FSDP)))
     return tuple(ways), ""
@@ -55,18 +66,28 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
 def _way(
     way: str, subject: Subject, count: int, sums: dict[int, Memory], stages: tuple[int, ...]
 ) -> TrainingLaunch:
-    """The lowest stage that fits; without a device the highest, and where none fits no line."""
+    """The lowest stage that fits; without a device the highest. Where none fits, DeepSpeed has the
+    optimizer or all in main memory if that fits, else there is no line."""
     fitting = [stage for stage in stages if sums[stage].fits]
     decided = subject.device is not None
     undecided = [stage for stage in stages if sums[stage].fits is None]
     stage = fitting[0] if fitting else stages[-1]
     training = sums[stage].training
     least = None if training is None else training.least
-    if decided and not fitting and not undecided:
-        return TrainingLaunch(way, None, least, fits=False)
+    fits = True if fitting else None
     why = _why(stage, count, least)
-    line = _fsdp(subject, count, stage) if way == "FSDP" else _deepspeed(subject, count, stage)
-    return TrainingLaunch(way, LaunchLine(line, why), least, True if fitting else None)
+    away = None
+    if decided and not fitting and not undecided:
+        if way == "DeepSpeed" and subject.device is not None:
+            away = offloaded(sums[stage], subject.device.nbytes)
+        if away is None:
+            return TrainingLaunch(way, None, least, fits=False)
+        fits, least, why = None, away.least, _why_away(away, count)
+    if way == "FSDP":
+        return TrainingLaunch(way, LaunchLine(_fsdp(subject, count, stage), why), least, fits)
+    file = config_text(subject.options, stage, away)
+    line = LaunchLine(_deepspeed(subject, count), (*why, *(() if away else _buckets(stage))))
+    return TrainingLaunch(way, line, least, fits, FILE, file)
 
 
 def _why(stage: int, count: int, least: int | None) -> tuple[str, ...]:
@@ -74,8 +95,22 @@ def _why(stage: int, count: int, least: int | None) -> tuple[str, ...]:
     return (f"as ZeRO stage {stage}{held}",)
 
 
-def _accelerate(subject: Subject, count: int, flags: list[str]) -> str:
-    mixed = _MIXED[subject.options.precision]
+def _why_away(away: Offloaded, count: int) -> tuple[str, ...]:
+    what = "optimizer and gradients" if away.what == "optimizer" else "all states"
+    return (
+        f"ZeRO stage 3, {what} in main memory: {byte_size(away.main)} there",
+        f"about {byte_size(away.least)} on each of {count} devices, by DeepSpeed's estimator",
+    )
+
+
+def _buckets(stage: int) -> tuple[str, ...]:
+    """What the sum does not count."""
+    if not stage:
+        return ()
+    return (f"buckets of {BUCKET:,} elements, {byte_size(4 * BUCKET)} more on each device",)
+
+
+def _accelerate(count: int, mixed: str, flags: list[str]) -> str:
     first = ["accelerate launch", f"--num_processes {count}", f"--mixed_precision {mixed}"]
     return " ".join([*first, *flags, "train.py"])
 
@@ -86,8 +121,9 @@ def _fsdp(subject: Subject, count: int, stage: int) -> str:
     flags.append("--fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP")
     if subject.options.checkpointing:
         flags.append("--fsdp_activation_checkpointing true")
-    return _accelerate(subject, count, flags)
+    return _accelerate(count, _MIXED[subject.options.precision], flags)
 
 
-def _deepspeed(subject: Subject, count: int, stage: int) -> str:
-    return _accelerate(subject, count, ["--use_deepspeed", f"--zero_stage {stage}"])
+def _deepspeed(subject: Subject, count: int) -> str:
+    flags = ["--use_deepspeed", f"--deepspeed_config_file {FILE}"]
+    return _accelerate(count, mixed_precision(subject.options.precision), flags)

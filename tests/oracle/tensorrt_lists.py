@@ -73,7 +73,7 @@ def _compared(tree: ast.AST, key: str) -> list[ast.Compare]:
 
 def _methods(tree: ast.Module) -> list[str]:
     names = [ast.literal_eval(node.comparators[0]) for node in _compared(tree, "quant_method")]
-    return sorted({*names, "modelopt"})  # ModelOpt's is told by its own function
+    return sorted({*names, "modelopt"})  # ModelOpt's has a function of its own
 
 
 def _gptq(tree: ast.Module) -> dict[str, list[int]]:

@@ -27,9 +27,8 @@ from hfinspect.sizing.engines.registry import ENGINES
 
 from .test_runs import FP8, GGUF, LLAMA, MODELS, packed
 
-FLAGS = json.loads(
-    (Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json").read_text()
-)
+FLAGS_FILE = Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json"
+FLAGS = json.loads(FLAGS_FILE.read_text())
 #: First words of a command -> the program whose parser takes the rest.
 PROGRAMS = {
     "vllm serve": "vllm",
@@ -182,3 +181,53 @@ def test_a_repo_at_a_revision_is_named_with_it() -> None:
     assert shlex.split(vllm)[2:5] == ["org/name", "--revision", "v1; rm"]
     assert "org/name --outfile model.gguf --remote" in converts
     assert serves.startswith("llama-server -m model.gguf")
+
+
+# ---- training
+
+FIELDS = json.loads((FLAGS_FILE.parent / "training_fields.json").read_text())
+
+
+def files_of(**options: Any) -> list[dict[str, Any]]:
+    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", **options)
+    return [json.loads(way.config) for way in found.training if way.config]
+
+
+@pytest.mark.parametrize("precision", ["mixed", "bf16", "amp", "fp32"])
+@pytest.mark.parametrize("card", ["8xB200", "8xL40S", "2xRTX 4090"])
+def test_every_key_is_one_of_deepspeeds_own(card: str, precision: str) -> None:
+    for config in files_of(on=card, precision=precision, batch=2, checkpointing=True):
+        assert config.keys() <= set(FIELDS[""])
+        assert config["train_micro_batch_size_per_gpu"] == 2
+        sections = {**config, **config["zero_optimization"]}
+        for name, section in sections.items():
+            if isinstance(section, dict):
+                assert section.keys() <= set(FIELDS[name]), name
+
+
+def test_weights_without_masters_are_deepspeeds_from_stage_1() -> None:
+    (config,) = files_of(on="8xB200", precision="bf16")
+    assert config["zero_optimization"]["stage"] == 1
+    assert config["bf16"]["bf16_master_weights_and_grads"]
+    (mixed,) = files_of(on="8xB200")
+    assert mixed["bf16"] == {"enabled": True}
+
+
+def test_what_fits_on_no_stage_goes_to_main_memory() -> None:
+    (config,) = files_of(on="2xRTX 4090", checkpointing=True)
+    assert config["zero_optimization"]["stage"] == 3
+    assert config["zero_optimization"]["offload_optimizer"]["device"] == "cpu"
+    assert "offload_param" not in config["zero_optimization"]
+    (config,) = files_of(on="2x12GB", checkpointing=True)
+    assert config["zero_optimization"]["offload_param"]["device"] == "cpu"
+    assert files_of(on="2x4GB", checkpointing=True) == []
+
+
+def test_the_command_is_after_what_writes_its_file() -> None:
+    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", on="8xL40S")
+    printed = found.to_markdown()
+    written, _, rest = printed.partition("cat > ds_config.json <<'END'\n")[2].partition("\nEND\n")
+    (deepspeed,) = (way for way in found.training if way.way == "DeepSpeed")
+    assert json.loads(written) == json.loads(deepspeed.config)
+    assert rest.startswith("accelerate launch")
+    assert f"--deepspeed_config_file {deepspeed.file}" in rest.partition("\n")[0]

@@ -188,7 +188,7 @@ def test_without_a_card_no_number_is_given() -> None:
     assert "--on" in answer.launch_unknown
 
 
-@pytest.mark.parametrize(("card", "stage"), [("8xH100", 1), ("8xL40S", 3), ("2xRTX 4090", None)])
+@pytest.mark.parametrize(("card", "stage"), [("8xH100", 1), ("8xL40S", 3), ("2x8GB", None)])
 def test_training_takes_the_lowest_stage_that_fits(card: str, stage: int | None) -> None:
     found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", on=card, train="full")
     ways = {one.way: one for one in found.training}
@@ -198,7 +198,7 @@ def test_training_takes_the_lowest_stage_that_fits(card: str, stage: int | None)
         assert deepspeed.fits is False
         return
     assert deepspeed.launch is not None
-    assert f"--zero_stage {stage} " in deepspeed.launch.command
+    assert json.loads(deepspeed.config)["zero_optimization"]["stage"] == stage
     count = int(card.partition("x")[0])
     sized = hfinspect.memory(
         MODELS / "llama-3-8b", on=card, train="full", gpus=count, zero=stage
