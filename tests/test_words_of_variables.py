@@ -32,7 +32,7 @@ LEFT: dict[str, int] = {
     "pictures.py": 89,
     "reports": 799,
     "running": 19,
-    "scanning": 81,
+    "scanning": 69,
     "sizing": 778,
 }
 

@@ -85,8 +85,8 @@ def _precision(precision: str) -> dict[str, Any]:
     if precision == "mixed":
         return {"bf16": {"enabled": True}}
     if precision == "bf16":
-        whole = {"bf16_master_weights_and_grads": True, "bf16_optimizer_states": True}
-        return {"bf16": {"enabled": True, **whole}}
+        no_masters = {"bf16_master_weights_and_grads": True, "bf16_optimizer_states": True}
+        return {"bf16": {"enabled": True, **no_masters}}
     if precision == "amp":
         return {"torch_autocast": {"enabled": True, "dtype": "bfloat16"}}
     return {}

@@ -111,8 +111,8 @@ class LlamaCppLoader(Loader):
                 return sized
             enough = min(LEAST_CONTEXT, sized.own_context or LEAST_CONTEXT)
             longest = (sized.max_context or 0) >= enough
-            whole = sized.fits if subject.options.context is not None else longest
-            if whole or recipe == _RECIPES[-1]:
+            fits = sized.fits if subject.options.context is not None else longest
+            if fits or recipe == _RECIPES[-1]:
                 return recipe, sized
         raise AssertionError("the last recipe is taken")
 

@@ -158,18 +158,20 @@ class TensorRtLlm(Loader):
         """The same sum where the cache takes its share of what weights and a step leave free."""
         if sized.main is None or sized.weights.per_device is None:
             return sized
-        held = sized.weights.per_device + sized.main.workspace.nbytes
-        if held >= nbytes:
+        occupied = sized.weights.per_device + sized.main.workspace.nbytes
+        if occupied >= nbytes:
             return sized
-        again = subject.sized("logical", nbytes=held + (nbytes - held) * _PERCENT // 100)
+        again = subject.sized("logical", nbytes=occupied + (nbytes - occupied) * _PERCENT // 100)
         return again if isinstance(again, Memory) else sized
 
     def _settings(self, subject: Subject, sized: Memory) -> tuple[list[str], list[str]]:
         flags, because = [], []
         tokens = tokens_of(subject, sized)
         if tokens is not None:
-            whole = tokens if tokens == sized.own_context else tokens // _BLOCK * _BLOCK or tokens
-            flags.append(f"--max_seq_len {whole}")
+            in_blocks = (
+                tokens if tokens == sized.own_context else tokens // _BLOCK * _BLOCK or tokens
+            )
+            flags.append(f"--max_seq_len {in_blocks}")
             because.append(why_tokens(subject, sized, tokens))
             context = min(LEAST_CONTEXT, tokens)
             if requests := self._requests(subject, sized, context):

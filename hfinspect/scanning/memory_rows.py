@@ -22,28 +22,28 @@ def sized(whole: Inspected, wish: MemoryRequest) -> Memory:
         return replace(plan(whole.inspection, None, wish), cache_unknown=reason)
 
 
-def memory_row(found: Memory) -> Row:
+def memory_row(memory: Memory) -> Row:
     """Its columns; null where there is no answer, and why."""
-    main = found.main
-    unknown = found.cache_unknown
-    if not unknown and found.weights.nbytes is None:
-        unknown = found.weights.unknown
-    if found.verdict is not None and found.fits is None:
-        text = found.verdict.text
+    main = memory.main
+    unknown = memory.cache_unknown
+    if not unknown and memory.weights.nbytes is None:
+        unknown = memory.weights.unknown
+    if memory.verdict is not None and memory.fits is None:
+        text = memory.verdict.text
         unknown = text if unknown in text else f"{text}; {unknown}"
     values: Row = {
-        "fits": found.fits,
-        "max_context": found.max_context,
-        "max_batch": found.max_batch,
+        "fits": memory.fits,
+        "max_context": memory.max_context,
+        "max_batch": memory.max_batch,
         "memory_total": None if main is None else main.total,
-        "memory_weights": found.weights.nbytes,
+        "memory_weights": memory.weights.nbytes,
         "memory_cache": None if main is None else main.cache.nbytes,
         "memory_workspace": None if main is None else main.workspace.nbytes,
         "memory_context": None if main is None else main.context,
-        "memory_batch": found.batch,
-        "memory_engine": found.engine,
-        "device": None if found.device is None else found.device[0],
-        "smallest_card": found.smallest_card,
+        "memory_batch": memory.batch,
+        "memory_engine": memory.engine,
+        "device": None if memory.device is None else memory.device[0],
+        "smallest_card": memory.smallest_card,
         "memory_unknown": unknown or None,
     }
     return {name: values[name] for name in MEMORY_COLUMNS}
