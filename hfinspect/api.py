@@ -328,7 +328,7 @@ def memory(call: MemoryCall) -> Memory:
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
-    from .inspecting.media_read import with_media, with_mmproj
+    from .inspecting.media_read import with_media
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
 
@@ -336,7 +336,6 @@ def memory(call: MemoryCall) -> Memory:
     unsized = request.device is not None
     whole, access = inspect_with(call, call.target, unsized=unsized)
     request = with_media(whole, request, call.target, access, call.revision)
-    request = with_mmproj(whole, request, call.target, access, call.revision)
     whole, request = with_base(whole, request, access)
     return planned(whole.inspection, whole.prediction, request)
 

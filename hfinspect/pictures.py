@@ -214,7 +214,7 @@ def _portrait(
 def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
     model on one device; None where its cache is not known."""
-    from .inspecting.media_read import with_media, with_mmproj
+    from .inspecting.media_read import with_media
     from .sizing.curves import curves
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
@@ -223,7 +223,6 @@ def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     wish = memory_request(call)
     whole, access = inspect_with(call, call.target, unsized=wish.device is not None)
     wish = with_media(whole, wish, call.target, access, call.revision)
-    wish = with_mmproj(whole, wish, call.target, access, call.revision)
     whole, wish = with_base(whole, wish, access)
     found = planned(whole.inspection, whole.prediction, wish)
     if whole.prediction is None or wish.train is not None:

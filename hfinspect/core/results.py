@@ -15,6 +15,7 @@ from .checkpoint import Finding
 from .display import Shown, counted
 from .expectation import Assumed, Beyond, Expectation
 from .json_form import JsonForm
+from .media_tokens import MediaTokens
 from .model_facts import ModelFacts
 from .overrides import Override
 from .records import dataclass
@@ -289,6 +290,8 @@ class Inspection(Shown):
         facts: sizes and counts of the model
         cache: the least cache for one sequence of the model's own context (engine ``logical``)
         cache_unknown: why ``cache`` is None; empty if it is not
+        media: tokens of an image of 1,024 x 1,024 and of a sound of 30 seconds, of models that take
+            such and have a rule
     """
 
     target: str
@@ -331,6 +334,7 @@ class Inspection(Shown):
     facts: ModelFacts = field(default_factory=ModelFacts)
     cache: CacheSize | None = None
     cache_unknown: str = ""
+    media: tuple[MediaTokens, ...] = ()
 
     def _in_a_line(self) -> str:
         known = self.architecture or self.model_type or self.layout
@@ -396,6 +400,7 @@ class Inspection(Shown):
             "memory": self.memory,
             "cache": dict_of(self.cache),
             "cache_unknown": self.cache_unknown,
+            "media": [one.to_dict() for one in self.media],
             "tied": dict(self.tied),
             "files": [file.to_dict() for file in self.files],
             "other_files": dict(self.other_files),

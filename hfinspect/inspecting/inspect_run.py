@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..core.choices import SourceChoice
 from ..core.config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
-from ..errors import UsageError
+from ..errors import HfinspectError, UsageError
 from ..sources.opening import Access
 from ..sources.source import Source
 from .build import Inspected
@@ -48,7 +49,7 @@ def inspect_target(
     given = config_given(target)
     if given is not None:
         made = _Promise("config", Origin("mapping", "config"), overrides, unsized)
-        return made.of(given)
+        return with_usual_items(made.of(given))
     ref = of_pipeline(access.resolve(target, revision))
     access = access.started()
     with access.opened(ref) as opened:
@@ -84,7 +85,7 @@ def inspect_opened(
         config = read_config(opened, picked)
         if config is None:
             raise no_config(name)
-        return promise.of(config)
+        return with_usual_items(promise.of(config), opened)
 
     def reach(base: str) -> Inspection:
         elsewhere = replace(access, listing=None)
@@ -100,7 +101,26 @@ def inspect_opened(
             )
         return further.inspection
 
-    return _from_source(promise, opened, picked, source, reach, access)
+    return with_usual_items(_from_source(promise, opened, picked, source, reach, access), opened)
+
+
+def with_usual_items(inspected: Inspected, source: Source | None = None) -> Inspected:
+    """With the tokens of a usual image and sound: by the processor's files where they are near, of
+    a repo on the Hub by config.json alone, so that nothing more is read."""
+    inspection, prediction = inspected.inspection, inspected.prediction
+    if inspection.config is None or prediction is None or prediction.family is None:
+        return inspected
+    if prediction.family.category != "multimodal" or inspection.layout != "model":
+        return inspected
+    from ..media.usual_items import usual_tokens
+    from .media_read import read_files
+
+    given: Mapping[str, Mapping[str, Any]] = {}
+    if source is not None and source.is_near:
+        with suppress(HfinspectError):  # memory --image says what is wrong with them
+            given = read_files(source)[0]
+    media = usual_tokens(inspection.model_type, inspection.config, given)
+    return inspected._replace(inspection=replace(inspection, media=media)) if media else inspected
 
 
 class _Promise(NamedTuple):

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ..checkpoints.one_file import gathered, read_json
 from ..core.config import config_given
 from ..core.media_tokens import AudioItem, MediaTokens
 from ..errors import MalformedError
+from ..media.llama_cpp.counting import count_by_llama_cpp
 from ..media.processor_settings import FILES
 from ..media.registry import count_tokens
 from ..sizing.memory_request import AdapterBytes, MemoryRequest
@@ -20,9 +21,6 @@ from ..sources.source import Source
 from .build import Inspected
 from .inspect_run import inspect_opened
 from .mmproj import holds_projector
-
-#: Of a GGUF model: the file has no settings of a processor.
-_OF_LLAMA_CPP: Final = "llama.cpp counts them by rules of its own, of which none is here yet"
 
 
 def with_media(
@@ -33,28 +31,29 @@ def with_media(
     revision: str | None = None,
 ) -> MemoryRequest:
     """The request with the tokens of the images, videos and sounds that were named: they are added
-    to a context that was named, and what cross-attention keeps of them are its positions."""
+    to a context that was named, and what cross-attention keeps of them are its positions. With a
+    GGUF model the bytes of its mmproj file too."""
+    inspection = whole.inspection
+    if inspection.format == "gguf":
+        return with_mmproj(whole, request, target, access, revision)
     if not request.items:
         return request
-    found = whole.inspection
-    if found.format == "gguf":
-        unknown = tuple(
-            MediaTokens(item.kind, item.label, count, None, unknown=_OF_LLAMA_CPP)
-            for item, count in request.items
-        )
-        return replace(request, media=unknown)
     given, broken = processor_files(target, access, revision)
     media = tuple(
-        count_tokens(item, found.model_type, found.config or {}, given, count)
+        count_tokens(item, inspection.model_type, inspection.config or {}, given, count)
         for item, count in request.items
     )
+    return replace(_counted(request, media), remarks=broken)
+
+
+def _counted(request: MemoryRequest, media: tuple[MediaTokens, ...]) -> MemoryRequest:
     context, cross = request.context, sum(one.cross_tokens * one.count for one in media)
     if context is not None:
         context += sum(one.all_tokens for one in media)
     positions = request.encoder_tokens
     if positions is None and cross and not any(_is_sound(one) for one in media):
         positions = cross
-    return replace(request, media=media, context=context, encoder_tokens=positions, remarks=broken)
+    return replace(request, media=media, context=context, encoder_tokens=positions)
 
 
 def _is_sound(one: MediaTokens) -> bool:
@@ -69,29 +68,53 @@ def with_mmproj(
     access: Access,
     revision: str | None = None,
 ) -> MemoryRequest:
-    """The request with the bytes of the mmproj file that lies next to a GGUF model. Of several,
-    which differ in dtype, llama.cpp loads the one that is named, so none is added."""
-    found = whole.inspection
-    if found.format != "gguf" or request.train is not None or holds_projector(found.metadata):
-        return request
+    """The request with the bytes of the mmproj file that lies next to a GGUF model, and with the
+    tokens of the items by its keys. Of several, which differ in dtype, llama.cpp loads the one that
+    is named: no bytes are added, and the keys are those of the first."""
+    if request.train is not None or holds_projector(whole.inspection.metadata):
+        return _without_mmproj(request, "this file is no model that writes text")
     ref = access.resolve(target, revision)
     folder = ref.file.rpartition("/")[0] if ref.file else ""
     if ref.path is not None and Path(ref.path).expanduser().is_file():
         ref = replace(ref, path=str(Path(ref.path).expanduser().parent))
     ref = replace(ref, file=None)
     with access.opened(ref) as source:
-        files = [name for name in source.list_files() if _is_beside(name, folder)]
-        if len(files) != 1:
-            return request
+        files = sorted(name for name in source.list_files() if _is_beside(name, folder))
+        if not files or (len(files) > 1 and not request.items):
+            return _without_mmproj(request, "there is no mmproj file next to the model")
         try:
-            read = inspect_opened(files[0], ref, source, access, file=files[0]).inspection
+            read = inspect_opened(files[0], ref, source, access, file=files[0])
         except MalformedError as error:
             remark = f"{files[0]} could not be read: {error}"
+            request = _without_mmproj(request, remark)
             return replace(request, remarks=(*request.remarks, remark))
-    if read.nbytes is None or not holds_projector(read.metadata):
+    projector = read.inspection
+    if projector.nbytes is None or not holds_projector(projector.metadata):
+        return _without_mmproj(request, f"{files[0]} is no mmproj file")
+    if request.items:
+        tensors = _tensors(read)
+        media = tuple(
+            count_by_llama_cpp(item, files[0], projector.metadata, tensors, count)
+            for item, count in request.items
+        )
+        request = _counted(request, media)
+    if len(files) > 1:
         return request
-    size = AdapterBytes(files[0], read.nbytes, read.parameters or 0, "the mmproj file")
+    size = AdapterBytes(files[0], projector.nbytes, projector.parameters or 0, "the mmproj file")
     return replace(request, adapter=size)
+
+
+def _without_mmproj(request: MemoryRequest, reason: str) -> MemoryRequest:
+    media = tuple(
+        MediaTokens(item.kind, item.label, count, None, unknown=reason)
+        for item, count in request.items
+    )
+    return replace(request, media=media)
+
+
+def _tensors(read: Inspected) -> frozenset[str]:
+    shards = read.checkpoint.shards if read.checkpoint is not None else ()
+    return frozenset(tensor.name for shard in shards for tensor in shard.tensors)
 
 
 def _is_beside(name: str, folder: str) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from ..core.library_versions import TRANSFORMERS_RUN
+from ..core.library_versions import TRANSFORMERS
 
 #: The small files that hold settings, in the library's words.
 PROCESSOR: Final = "processor_config.json"
@@ -112,7 +112,7 @@ class ProcessorSettings:
 
 
 #: Where the class's own defaults were taken, as nothing in the repo says them.
-LIBRARY: Final = f"the defaults of transformers {TRANSFORMERS_RUN}"
+LIBRARY: Final = f"the defaults of transformers {TRANSFORMERS}"
 
 
 class SettingsPart:

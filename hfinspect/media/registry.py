@@ -10,10 +10,12 @@ from . import (
     any_resolution,
     canvases,
     fixed_length,
+    omni_processors,
     pixel_budget,
     rows_of_patches,
     soft_tokens,
     sound_frames,
+    sound_samples,
     split_images,
     tiles,
 )
@@ -25,10 +27,12 @@ _FILES: Final = (
     any_resolution,
     canvases,
     fixed_length,
+    omni_processors,
     pixel_budget,
     rows_of_patches,
     soft_tokens,
     sound_frames,
+    sound_samples,
     split_images,
     tiles,
 )
@@ -49,7 +53,8 @@ RULES: Final[Mapping[str, TokenRule]] = _rules()
 _OWN_CODE: Final = "its processor is code in its own repo, which is never run"
 _NO_TEXT: Final = "it takes no image or sound into a text that it writes"
 _LATER: Final = "its processor has no rule yet"
-_MISTRAL: Final = "its tokens are those of mistral-common, not of a processor's file"
+_CROSS: Final = "its decoder hears through cross-attention, whose positions have no rule yet"
+_WHILE: Final = "it hears while it writes: each of its positions holds a piece of the sound"
 
 #: Why a type of the catalog that sees or hears has no rule.
 REFUSED: Final[Mapping[str, str]] = {
@@ -68,15 +73,19 @@ REFUSED: Final[Mapping[str, str]] = {
         "vision-text-dual-encoder xclip".split(),
         _NO_TEXT,
     ),
-    **dict.fromkeys(("voxtral", "voxtral_realtime"), _MISTRAL),
     **dict.fromkeys(
-        "apertus1p5 "
-        "blip cosmos3_omni emu3 evolla fast_vlm fun_asr_nano git glm5_next glm_image glmga "
-        "granite_docling idefics inkling2 inkling_mm_model instructblipvideo kosmos-2 kosmos-2.5 "
-        "lfm2_vl lighton_ocr minicpm_ocr minicpmv4_6 minicpmv4_7 molmo2 moss_transcribe_diarize "
-        "muse_glimmer muse_spark musicflamingo nemo_speechlm nemotron_h_omni "
-        "omniasr ovis2 pi0 pix2struct "
-        "pp_chart2table pp_formulanet step3p7 unlimited_ocr vibevoice vibevoice_asr "
+        "canary cohere_asr moonshine moonshine_streaming pop2piano seamless_m4t seamless_m4t_v2 "
+        "speech-encoder-decoder speech_to_text".split(),
+        _CROSS,
+    ),
+    **dict.fromkeys(("kyutai_speech_to_text", "voxtral_realtime"), _WHILE),
+    **dict.fromkeys(
+        "blip cosmos3_omni emu3 evolla fast_vlm git glm5_next glm_image glmga "
+        "granite_docling idefics inkling2 instructblipvideo kosmos-2 kosmos-2.5 "
+        "lfm2_vl lighton_ocr minicpm_ocr minicpmv4_6 minicpmv4_7 molmo2 "
+        "muse_glimmer muse_spark "
+        "ovis2 pi0 pix2struct "
+        "pp_chart2table pp_formulanet step3p7 unlimited_ocr "
         "vision-encoder-decoder".split(),
         _LATER,
     ),

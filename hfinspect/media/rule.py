@@ -20,7 +20,7 @@ class ItemTokens(NamedTuple):
 class TokenRule(ABC):
     """One way to count. All three are answered, with a number or with UnknownTokensError, so that a
     family cannot be half there. ``types`` are the model types that count so, ``source`` the code
-    of transformers (``TRANSFORMERS_RUN``) that the rule follows."""
+    of transformers (``TRANSFORMERS``) that the rule follows."""
 
     types: ClassVar[tuple[str, ...]]
     source: ClassVar[str]
@@ -35,9 +35,18 @@ class TokenRule(ABC):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens: ...
 
 
+def marked(markers: int, before: str = ", ") -> str:
+    """``, 2 markers``; nothing where there are none."""
+    return f"{before}{markers:,} marker{'' if markers == 1 else 's'}" if markers else ""
+
+
+class NoSuchPartError(UnknownTokensError):
+    """The processor takes no item of this kind."""
+
+
 def takes_no(kind: str, settings: ProcessorSettings) -> NoReturn:
-    """Raises UnknownTokensError: the processor has no such part."""
-    raise UnknownTokensError(f"the processor of {settings.model_type} takes no {kind}")
+    """Raises NoSuchPartError: the processor has no such part."""
+    raise NoSuchPartError(f"the processor of {settings.model_type} takes no {kind}")
 
 
 def not_judged(kind: str, settings: ProcessorSettings) -> NoReturn:

@@ -7,9 +7,9 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import MAX_SECONDS, AudioItem
-from .pixel_budget import FramesShareBudget, PixelBudget
-from .processor_settings import ProcessorSettings, SettingsPart
-from .rule import ItemTokens, SoundsOnly, not_judged
+from .pixel_budget import PixelBudget
+from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
+from .rule import ItemTokens, SoundsOnly, marked
 
 
 def samples_of(audio: AudioItem, part: SettingsPart) -> int:
@@ -113,6 +113,7 @@ class SoundWindows(SoundsOnly):
     types: ClassVar[tuple[str, ...]] = ("audioflamingo3",)
     source: ClassVar = "models/audioflamingo3/processing_audioflamingo3.py"
     longest: ClassVar = 600
+    markers: ClassVar = 0
 
     def frames(self, audio: AudioItem, settings: ProcessorSettings) -> int:
         part = settings.part("audio")
@@ -126,9 +127,20 @@ class SoundWindows(SoundsOnly):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = self.frames(audio, settings)
         tokens = max(pooled(frames), 0)
+        around = marked(self.markers)
         return ItemTokens(
-            tokens, (f"{frames:,} spectrogram frames in all windows, four in one: {tokens:,}",)
+            tokens + self.markers,
+            (f"{frames:,} spectrogram frames in all windows, four in one: {tokens:,}{around}",),
         )
+
+
+class MusicFlamingo(SoundWindows):
+    """Music Flamingo: the same up to 1,200 seconds, between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("musicflamingo",)
+    source: ClassVar = "models/musicflamingo/processing_musicflamingo.py"
+    longest: ClassVar = 1_200
+    markers: ClassVar = 2
 
 
 class GlmAsr(SoundWindows):
@@ -165,11 +177,82 @@ class GraniteSpeech(SoundsOnly):
         )
 
 
-class SeenAndHeard(FramesShareBudget):
-    """dots.note: images and videos of Qwen3-VL; its sounds have no rule yet."""
+class MossTranscribe(SoundsOnly):
+    """MOSS-Transcribe-Diarize: windows of 30 seconds, each rounded up; the seconds that it writes
+    between as text are not counted."""
 
-    types: ClassVar[tuple[str, ...]] = ("dots3_note",)
-    source: ClassVar = "models/dots3_note/processing_dots3_note.py"
+    types: ClassVar[tuple[str, ...]] = ("moss_transcribe_diarize",)
+    source: ClassVar = "models/moss_transcribe_diarize/processing_moss_transcribe_diarize.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        not_judged("audio", settings)
+        part = settings.part("audio")
+        samples, hop = samples_of(audio, part), part.count("hop_length")
+        merge = settings.own.count("audio_merge_size")
+        window = part.count("chunk_length", most=MAX_SECONDS) * part.count("sampling_rate")
+        whole, rest = divmod(samples, window)
+        tokens = whole * merged_frames(window // hop, merge)
+        tokens += merged_frames(min(math.ceil(rest / hop), window // hop), merge)
+        every = settings.own.optional("time_marker_every_seconds", 0)
+        words = (f"without the seconds that stand in it every {every} s as text",) if every else ()
+        return ItemTokens(
+            tokens, (f"{samples:,} samples in windows of {window:,}: {tokens:,} tokens", *words)
+        )
+
+
+def merged_frames(frames: int, merge: int) -> int:
+    """Two frames in one, ``merge`` of these in a token."""
+    return -(-((frames - 1) // 2 + 1) // merge) if frames else 0
+
+
+class FunAsrNano(SoundsOnly):
+    """Fun-ASR-Nano: Kaldi's frames, of which every sixth begins a token."""
+
+    types: ClassVar[tuple[str, ...]] = ("fun_asr_nano",)
+    source: ClassVar = "models/fun_asr_nano/feature_extraction_fun_asr_nano.py"
+
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("audio")
+        samples, rate = samples_of(audio, part), part.count("sampling_rate")
+        window = rate * part.count("frame_length") // 1000
+        shift = rate * part.count("frame_shift") // 1000
+        if samples < window:
+            raise UnknownTokensError(f"{audio.label} is shorter than a frame of its spectrogram")
+        frames = 1 + (samples - window) // shift
+        every = part.count("stride_lfr")
+        tokens = -(-frames // every)
+        return ItemTokens(tokens, (f"{frames:,} spectrogram frames, {every} a token: {tokens:,}",))
+
+
+class NemotronTranscribe(SoundsOnly):
+    """Nemotron 3.5 Transcribe: whole spectrogram frames, eight a token."""
+
+    types: ClassVar[tuple[str, ...]] = ("nemo_speechlm",)
+    source: ClassVar = "models/nemotron3_5_transcribe/processing_nemotron3_5_transcribe.py"
+
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("audio")
+        frames = samples_of(audio, part) // part.count("hop_length")
+        each = settings.own.optional("subsampling_factor", 8, least=1)
+        tokens = -(-frames // each)
+        return ItemTokens(tokens, (f"{frames:,} spectrogram frames, {each} a token: {tokens:,}",))
+
+
+class Voxtral(SoundsOnly):
+    """Voxtral: padded to whole windows of 30 seconds, each as many tokens as its encoder's frames
+    stacked to the projector's width, after one marker (mistral-common writes them)."""
+
+    types: ClassVar[tuple[str, ...]] = ("voxtral",)
+    source: ClassVar = "models/voxtral/modeling_voxtral.py"
+
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
+        part, encoder = settings.part("audio"), settings.section("audio_config")
+        seconds = part.count("chunk_length", most=MAX_SECONDS)
+        windows = -(-samples_of(audio, part) // (seconds * part.count("sampling_rate")))
+        stacked = encoder.optional("intermediate_size", 5120) // encoder.optional(
+            "hidden_size", 1280, least=1
+        )
+        each = window_frames(part) // 2 // stacked
+        return ItemTokens(
+            windows * each + 1,
+            (f"padded to {windows:,} x {seconds} s of {each:,} tokens, 1 marker",),
+        )

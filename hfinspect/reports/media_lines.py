@@ -16,6 +16,21 @@ def media_lines(media: Sequence[MediaTokens], *, full: bool) -> Iterator[Paragra
             yield from (Paragraph(f"- {step}") for step in one.derivation)
 
 
+def first_screen(media: Sequence[MediaTokens]) -> list[tuple[str, str]]:
+    """The line of an inspection: what a usual item takes, and who says it of others."""
+    return [(one.kind, _usual(one)) for one in media]
+
+
+def _usual(one: MediaTokens) -> str:
+    option = "--image 1024x1024" if one.kind == "image" else "--audio 30s"
+    if one.tokens is None:
+        return f"tokens by its size: memory {option} counts them"
+    many = f"{one.tokens:,} token{'' if one.tokens == 1 else 's'}"
+    if one.cross_tokens:
+        many += f", {one.cross_tokens:,} positions of cross-attention"
+    return f"{many} at {one.item}; memory {option} for others"
+
+
 def _line(one: MediaTokens) -> str:
     """``image 1,024 x 1,024: 1,369 tokens, 78.5 MB of cache; 4 take 5,476 tokens (from ...)``."""
     if one.tokens is None:

@@ -11,6 +11,7 @@ from ..core.lazy_sequence import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, more_are, spelled, with_rounded
+from . import media_lines
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .headline import build, hub_line, summary
@@ -240,6 +241,7 @@ def _totals(inspection: Inspection) -> Facts:
     if inspection.parameters is not None:
         items.append(("memory", _memory(inspection)))
     items += first_screen(inspection.cache, inspection.cache_unknown)
+    items += media_lines.first_screen(inspection.media)
     return Facts(tuple(items))
 
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 #: Characters of a question; a config of some megabytes is the largest part.
 MAX_QUESTION: Final = 16_000_000
 #: What makes the size of an answer about memory, by name.
-_SIZES: Final = ("context", "batch", "engine", "on", "width")
+_SIZES: Final = ("context", "batch", "engine", "on", "width", "image", "images", "video", "audio")
+#: Those that are numbers; the others are texts.
+_NUMBERS: Final = ("batch", "images")
 
 #: Kind of an error -> what to do in a page, which has no login, no disk and no environment.
 _PAGE_HINTS: Final = {
@@ -153,7 +155,7 @@ def _changes(question: Mapping[str, Any]) -> dict[str, Any]:
 def _sizes(question: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {name: question[name] for name in _SIZES if question.get(name)}
     for name, value in sizes.items():
-        if not isinstance(value, int if name == "batch" else str):
+        if not isinstance(value, int if name in _NUMBERS else str):
             raise UsageError(name, f"is {of_type(value)}")
     return sizes
 

@@ -12,6 +12,7 @@ import pytest
 import hfinspect
 
 from ..hub_server import HubServer
+from ..media.test_media_in_memory import QWEN, SETTINGS
 from ..web.served import Server
 from .app_page import MODELS, SMALL_LLAMA, AppPage, sharded_llama
 from .chromium import Chromium, find
@@ -91,6 +92,27 @@ def test_numbers_are_those_of_the_command_line(page: Page, name: str) -> None:
     page.type(model=str(MODELS / name))
     page.go()
     assert parameters(page) == hfinspect.inspect(MODELS / name).parameters
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_images_of_a_size_that_is_typed(page: Page, width: int) -> None:
+    folder = page.models / "sees"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(QWEN))
+    (folder / "preprocessor_config.json").write_text(json.dumps(SETTINGS))
+    page.open(width=width)
+    page.type(model=str(folder), image="1024x1024", images="4")
+    page.go()
+    page.tab("memory")
+    assert page.text("wrong") == ""
+    form = page.form()
+    assert isinstance(form, dict)
+    assert [(one["count"], one["tokens"]) for one in form["media"]] == [(4, 1369)]
+    assert "image=1024x1024&images=4" in page.browser.value("location.hash")
+    assert page.browser.value("document.documentElement.scrollWidth") <= width
+    page.type(image="large")
+    page.go()
+    assert "is not a size" in page.text("wrong")
 
 
 def test_the_token_leaves_the_address_bar_and_lasts_a_reload(page: Page) -> None:

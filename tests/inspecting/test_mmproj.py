@@ -54,9 +54,56 @@ def test_memory_adds_the_one_that_lies_next_to_a_model(folder: Path) -> None:
     assert "with the mmproj file mmproj-F32.gguf: 2.56 kB" in both.notes
 
 
-def test_images_of_a_gguf_model_are_refused_by_name(folder: Path) -> None:
-    (image,) = hfinspect.memory(str(folder / "model.gguf"), context=64, image="64x64").media
-    assert image.unknown.startswith("llama.cpp counts them by rules of its own")
+def pictures(**numbers: int) -> bytes:
+    """The same file of a projector that has a rule."""
+    made = GgufWriter().text("general.architecture", "clip").text("general.type", "mmproj")
+    made.raw_key("clip.has_vision_encoder", BOOL, b"\x01").text("clip.projector_type", "pixtral")
+    for key, number in {"image_size": 1024, "patch_size": 16, **numbers}.items():
+        made.u32(f"clip.vision.{key}", number)
+    made.tensor("v.token_embd.img_break", (16,), 0, 0)
+    return made.bytes(16 * 4)
+
+
+def test_images_are_counted_by_the_keys_of_the_file(folder: Path) -> None:
+    """As recorded from llama.cpp: 640 x 480 is 40 x 30 patches, an end for each row but one, a
+    marker; 1,024 of the tokens at most."""
+    (folder / "mmproj-F32.gguf").write_bytes(pictures())
+    alone = hfinspect.memory(str(MODEL), context=64)
+    sized = hfinspect.memory(str(folder / "model.gguf"), context=64, image="640x480", images=2)
+    (image,) = sized.media
+    assert image.tokens == 999
+    assert image.settings == "mmproj-F32.gguf, as llama.cpp counts"
+    assert sized.main is not None and alone.main is not None
+    assert sized.main.context == 64 + 2 * 999
+    per_token = alone.cache.per_token if alone.cache is not None else 0
+    assert image.cache_bytes == 999 * per_token
+    merged = pictures(spatial_merge_size=2)
+    (folder / "mmproj-F32.gguf").write_bytes(merged)
+    (image,) = hfinspect.memory(str(folder), image="640x480").media
+    assert image.tokens == 20 * 15 + 14 + 1
+
+
+def test_what_has_no_rule_is_refused_by_name(folder: Path) -> None:
+    def unknown(**items: str) -> str:
+        (image,) = hfinspect.memory(str(folder / "model.gguf"), context=64, **items).media
+        return image.unknown
+
+    assert (
+        unknown(image="64x64") == "no rule yet for the projector 'mlp\\x1b[31m' of the mmproj file"
+    )
+    assert unknown(audio="3s") == "the mmproj file has no audio encoder"
+    assert unknown(video="64x64x8") == "no rule yet for videos in llama.cpp"
+    (folder / "mmproj-F32.gguf").unlink()
+    assert unknown(image="64x64") == "there is no mmproj file next to the model"
+
+
+def test_of_several_the_keys_of_the_first_count(folder: Path) -> None:
+    for name in ("mmproj-F16.gguf", "mmproj-F32.gguf"):
+        (folder / name).write_bytes(pictures())
+    sized = hfinspect.memory(str(folder / "model.gguf"), context=64, image="640x480")
+    assert [image.tokens for image in sized.media] == [999]
+    assert sized.media[0].settings.startswith("mmproj-F16.gguf")
+    assert not any("with the mmproj file" in note for note in sized.notes)
 
 
 def test_of_several_none_is_added(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.core.library_versions import TRANSFORMERS_RUN
+from hfinspect.core.library_versions import TRANSFORMERS
 from hfinspect.errors import UsageError
 from hfinspect.media.reading_items import media_items
 
@@ -89,7 +89,7 @@ def test_without_its_file_the_library_s_defaults_are_named(model: Path) -> None:
     (model / "preprocessor_config.json").unlink()
     (image,) = hfinspect.memory(str(model), image="1024x1024").media
     assert image.tokens == 1225
-    assert image.settings == f"the defaults of transformers {TRANSFORMERS_RUN}"
+    assert image.settings == f"the defaults of transformers {TRANSFORMERS}"
 
 
 def test_defaults_that_are_not_the_model_s_are_no_answer() -> None:
@@ -102,7 +102,7 @@ def test_defaults_that_are_not_the_model_s_are_no_answer() -> None:
 def test_a_broken_file_is_named(model: Path) -> None:
     (model / "preprocessor_config.json").write_text("[")
     found = hfinspect.memory(str(model), image="1024x1024")
-    assert found.media[0].settings == f"the defaults of transformers {TRANSFORMERS_RUN}"
+    assert found.media[0].settings == f"the defaults of transformers {TRANSFORMERS}"
     assert any("preprocessor_config.json could not be read" in note for note in found.notes)
 
 

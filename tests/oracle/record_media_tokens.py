@@ -2,8 +2,9 @@
 
     python tests/oracle/record_media_tokens.py
 
-Needs torch, pillow, torchvision and transformers. Each processor is built by its own class from the
-files of the case, with a tokenizer made here whose every special token is one token. Writes
+Needs torch, torchaudio, pillow, torchvision, mistral-common and transformers. Each processor is
+built by its own class from the files of the case, with a tokenizer made here whose every special
+token is one token. Writes
 ``fixtures/oracle/media_tokens.json`` (what the suite compares) and
 ``hfinspect/media/library_defaults.json`` (what a processor's class sets where a repo says nothing).
 
@@ -74,7 +75,7 @@ SIZES = [
     (4000, 3000),
 ]
 VIDEOS = [(320, 240, 8), (640, 480, 33), (1280, 720, 64)]
-MILLISECONDS = [1_000, 5_300, 30_000, 95_250]
+MILLISECONDS = [100, 1_000, 5_300, 29_900, 30_000, 31_000, 95_250, 700_010]
 
 #: Of which class of the library another type's processor is.
 SAME = {
@@ -93,6 +94,7 @@ LLAVA = {
     "num_additional_image_tokens": 1,
     "vision_feature_select_strategy": "default",
 }
+VOXTRAL = {"audio_config": {"hidden_size": 1280, "intermediate_size": 5120}}
 MLLAMA = {"vision_config": {"image_size": 560, "patch_size": 14}}
 
 #: Model type -> further cases next to the class's defaults: (files, config.json).
@@ -569,7 +571,8 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
                         "patch_size": 16,
                         "merge_size": 2,
                         "size": {"longest_edge": 2097152, "shortest_edge": 65536},
-                    }
+                    },
+                    "feature_extractor": {"chunk_seconds": 40, "hop_length": 200},
                 }
             },
             {},
@@ -578,6 +581,100 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
     "qwen3_omni_moe": [({"preprocessor_config.json": {"hop_length": 200}}, {})],
     "audioflamingo3": [({"processor_config.json": {"max_audio_len": 60}}, {})],
     "glmasr": [({"processor_config.json": {"max_audio_len": 60}}, {})],
+    "musicflamingo": [
+        ({"processor_config.json": {"max_audio_len": 60}}, {}),
+        ({"preprocessor_config.json": {"chunk_length": 20, "hop_length": 200}}, {}),
+    ],
+    "moss_transcribe_diarize": [
+        (
+            {
+                "processor_config.json": {
+                    "audio_merge_size": 3,
+                    "time_marker_every_seconds": 0,
+                    "feature_extractor": {"chunk_length": 20, "hop_length": 200},
+                }
+            },
+            {},
+        )
+    ],
+    "fun_asr_nano": [
+        ({"preprocessor_config.json": {"frame_shift": 12, "frame_length": 32, "stride_lfr": 4}}, {})
+    ],
+    "nemo_speechlm": [
+        (
+            {
+                "processor_config.json": {
+                    "subsampling_factor": 4,
+                    "feature_extractor": {"hop_length": 200},
+                }
+            },
+            {},
+        )
+    ],
+    "apertus1p5": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "size": {"min_pixels": 65536, "max_pixels": 589824},
+                        "spatial_factor": 8,
+                    },
+                    "feature_extractor": {"hop_length": 320},
+                }
+            },
+            {},
+        )
+    ],
+    "inkling_mm_model": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "size": {"height": 32, "width": 32},
+                        "rescale_image_frac": 1.7,
+                        "rescale_image_max_upscaled_long_edge": 1600,
+                    },
+                    "feature_extractor": {"audio_token_duration_s": 0.08},
+                }
+            },
+            {},
+        )
+    ],
+    "nemotron_h_omni": [
+        (
+            {
+                "processor_config.json": {
+                    "audio_subsampling_factor": 4,
+                    "video_temporal_patch_dim": 3,
+                    "image_processor": {"min_num_patches": 256, "max_num_patches": 3328},
+                    "video_processor": {
+                        "norm_mean": [0.5, 0.5, 0.5],
+                        "norm_std": [0.5, 0.5, 0.5],
+                        "video_target_num_patches": 700,
+                    },
+                }
+            },
+            {},
+        )
+    ],
+    "vibevoice": [({"preprocessor_config.json": {"pad_to_multiple_of": 1600}}, {})],
+    "vibevoice_asr": [({"preprocessor_config.json": {"pad_to_multiple_of": 1600}}, {})],
+    "omniasr": [
+        (
+            {
+                "processor_config.json": {
+                    "conv_kernel": [10, 3, 3, 2],
+                    "conv_stride": [5, 4, 2, 2],
+                    "feature_extractor": {"sampling_rate": 8000},
+                }
+            },
+            {},
+        )
+    ],
+    "voxtral": [
+        ({"preprocessor_config.json": {"chunk_length": 30, "hop_length": 160}}, VOXTRAL),
+        ({"preprocessor_config.json": {"chunk_length": 20, "hop_length": 200}}, VOXTRAL),
+    ],
     "granite_speech": [
         (
             {
@@ -608,7 +705,7 @@ _MARKS = (
     "image video audio boi eoi boa eoa image_start image_end audio_bos audio_eos vision_bos "
     "vision_eos vision_start vision_end start_image end_image context_image fake_image "
     "image_boundary global_image img_line_break image_break image_wrapper video_start video_end "
-    "image_row_sep start_of_img end_of_img img_patch tile tile_global"
+    "image_row_sep eol start_of_img end_of_img img_patch tile tile_global"
 ).split()
 #: One token each: a mark, an empty line, an end of line, a row's own end.
 _TOKEN = re.compile(r"<[^<>\s]+>|\[[A-Z_]+\]|\|[A-Z]+\||\n\n|\n|TILE_\d+|TILE_GLOBAL|TILE")
@@ -660,6 +757,9 @@ def classes(model_type: str) -> tuple[Any, dict[str, Any]]:
         ),
         "feature_extractor": named(feature_extraction_auto.FEATURE_EXTRACTOR_MAPPING_NAMES),
     }
+    unlisted = {"musicflamingo": "Whisper", "nemotron_h_omni": "Parakeet"}
+    if kind in unlisted:  # repos name the class; the table does not
+        parts["feature_extractor"] = getattr(transformers, f"{unlisted[kind]}FeatureExtractor")
     return getattr(transformers, names[kind]), parts
 
 
@@ -687,8 +787,9 @@ def build(model_type: str, files: dict[str, Any]) -> Any:
     }
     if "tokenizer" in wanted:
         arguments["tokenizer"] = tokenizer()
-    if "qformer_tokenizer" in wanted:
-        arguments["qformer_tokenizer"] = tokenizer()
+    for name in ("qformer_tokenizer", "alignment_tokenizer"):
+        if name in wanted:
+            arguments[name] = tokenizer()
     return made(**arguments, **own)
 
 
@@ -775,6 +876,10 @@ def video_tokens(made: Any, width: int, height: int, frames: int) -> int:
     merged["do_sample_frames"] = False
     if "Embedding" in type(made).__name__:
         merged = {"videos_kwargs": merged, "load_audio_from_video": False, **merged}
+    if type(made).__name__.startswith("NemotronH"):
+        found = made.video_processor(videos=[film], **merged)
+        frames = sum(found["num_patches"])
+        return marks(made.replace_video_token(found, 0, num_frames=frames))
     _, texts = made._process_videos([film], **merged)
     return marks(texts[0])
 
@@ -786,7 +891,10 @@ def audio_tokens(made: Any, milliseconds: int) -> list[int]:
     if name == "WhisperProcessor":
         found = part(sound, sampling_rate=part.sampling_rate, return_tensors="pt")
         return [0, found["input_features"].shape[-1] // 2]
-    if hasattr(made, "_get_num_multimodal_tokens"):
+    if name.startswith("NemotronH"):
+        count = max(1, made._estimate_audio_num_embeddings(len(sound)))
+        return [marks(made.replace_audio_token({"num_tokens": [count]}, 0))]
+    if hasattr(made, "_get_num_multimodal_tokens") and not name.startswith("Apertus"):
         found = made._get_num_multimodal_tokens(audio_lengths=[len(sound)])
         if getattr(found, "num_audio_tokens", None):
             more = {"Gemma3nProcessor": 4}.get(name, 2 if "Gemma" in name else 0)
@@ -807,6 +915,23 @@ def speech_lengths(files: dict[str, Any], milliseconds: int) -> list[int]:
     return [int(count) for count in counted]
 
 
+def in_windows(files: dict[str, Any], milliseconds: int) -> list[int]:
+    """Voxtral: mistral-common writes the tokens, its processor only makes the spectrogram."""
+    from mistral_common.tokens.tokenizers import audio as module
+
+    said = files.get("preprocessor_config.json", {})
+    hop = said.get("hop_length", 160)
+    settings = module.AudioConfig(
+        sampling_rate=16000,
+        frame_rate=100 * 160 / hop / 8,
+        encoding_config=module.AudioSpectrogramConfig(128, hop, 400),
+        chunk_length_s=said.get("chunk_length", 30),
+    )
+    encoder = module.AudioEncoder(settings, module.SpecialAudioIDs(24, 25, None, None, None))
+    sound = module.Audio(np.zeros(milliseconds * 16, dtype=np.float32), 16000, "wav")
+    return [len(encoder.encode_audio(sound).tokens)]
+
+
 def asked(made: Any, part: str) -> bool:
     return getattr(made, part, None) is not None
 
@@ -816,14 +941,19 @@ def record(model_type: str, files: dict[str, Any], config: dict[str, Any]) -> di
     if model_type.startswith("granite_speech"):
         found["audio"] = [[ms, *speech_lengths(files, ms)] for ms in MILLISECONDS]
         return found
+    if model_type == "voxtral":
+        found["audio"] = [[ms, *in_windows(files, ms)] for ms in MILLISECONDS]
+        return found
     made = build(model_type, files)
     if asked(made, "image_processor"):
         found["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
-    if asked(made, "video_processor") and model_type not in ("llava_next_video", "kimi_k25"):
-        found["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
-    if (asked(made, "feature_extractor") or asked(made, "audio_processor")) and (
-        model_type != "dots3_note"
+    if asked(made, "video_processor") and model_type not in (
+        "llava_next_video",
+        "kimi_k25",
+        *(() if files else ("nemotron_h_omni",)),  # its class has no mean to normalize frames by
     ):
+        found["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
+    if asked(made, "feature_extractor") or asked(made, "audio_processor"):
         found["audio"] = [[ms, *tried(audio_tokens, made, ms)] for ms in MILLISECONDS]
     return found
 
@@ -847,7 +977,7 @@ def main(chosen: list[str]) -> None:
     for kind in chosen or sorted(RULES):
         cases = list(CASES.get(kind, ()))
         if defaults.get(kind):
-            cases.insert(0, ({}, MLLAMA if kind == "mllama" else {}))
+            cases.insert(0, ({}, {"mllama": MLLAMA, "voxtral": VOXTRAL}.get(kind, {})))
         if kind == "granite_speech_plus":
             cases = list(CASES["granite_speech"])
         for files, config in cases:

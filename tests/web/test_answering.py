@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hfinspect
 from hfinspect.web.answering import MAX_QUESTION, answer
 
 from ..builders import SMALL_BERT
 from ..cli.program import ROOT
+from ..media.test_media_in_memory import QWEN
 
 MODELS = ROOT / "fixtures" / "models"
 VALUES = st.recursive(
@@ -22,7 +24,8 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 KEYS = st.sampled_from(
-    "kind target other set on context engine batch width name token".split()
+    "kind target other set on context engine batch width image images video audio name "
+    "token".split()
 ) | st.text(max_size=9)
 KINDS = ("report", "memory", "explain", "audit", "compare")
 
@@ -45,6 +48,17 @@ def test_any_question_gets_an_answer(question: dict[str, Any], kind: str, known:
 @given(st.text() | VALUES.map(json.dumps))
 def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(json.loads(answer(text)), dict)
+
+
+def test_memory_of_images_and_sounds() -> None:
+    target = {"config": json.dumps(QWEN)}
+    question = {"kind": "memory", "target": target, "image": "640x480", "images": 2, "audio": "3s"}
+    known = json.loads(answer(json.dumps(question)))
+    media = json.loads(known["json"])["media"]
+    assert media == hfinspect.memory(QWEN, image="640x480", images=2, audio="3s").to_dict()["media"]
+    assert "takes no audio" in known["html"]
+    wrong = json.loads(answer(json.dumps({**question, "image": "large"})))
+    assert "is not a size" in wrong["error"]
 
 
 def test_a_question_has_a_bound() -> None:

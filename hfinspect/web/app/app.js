@@ -2,7 +2,8 @@
 // sandbox.
 const $ = (id) => document.getElementById(id);
 const KINDS = {report: "Report", memory: "Memory", explain: "Where from", audit: "Audit", compare: "Compare"};
-const FIELDS = ["on", "context", "engine", "batch", "other", "set"];
+const SIZES = ["on", "context", "engine", "batch", "image", "images", "video", "audio"];  // of memory alone
+const FIELDS = [...SIZES, "other", "set"], NUMBERS = ["batch", "images"];
 const SAVED = {html: "text/html", json: "application/json", svg: "image/svg+xml", card: "text/markdown"};
 const MAX_SHOWN = 100;  // models of the shelf at once
 const base = new URL(".", document.baseURI).href;
@@ -39,9 +40,10 @@ function question(kind) {
   if (label !== target) asked.name = label;
   for (const name of FIELDS) {
     const value = $(name).value.trim();
-    if (value) asked[name] = name === "set" ? value.split(/\s+/) : name === "batch" ? Number(value) : value;
+    if (value) asked[name] = name === "set" ? value.split(/\s+/) : NUMBERS.includes(name) ? Number(value) : value;
   }
-  if (kind !== "memory") for (const name of ["on", "context", "engine", "batch"]) delete asked[name];
+  if (kind !== "memory") for (const name of SIZES) delete asked[name];
+  if (!asked.image) delete asked.images;
   if (kind !== "compare") delete asked.other;
   if (kind === "compare" || kind === "audit") delete asked.set;
   if ($("token").value && typeof target === "string" && !isFile()) asked.token = $("token").value;
