@@ -25,6 +25,6 @@ def test_the_page_counts_what_is_compared() -> None:
 def test_the_page_counts_what_is_compared_with_llama_cpp() -> None:
     cases = [one for one in MMPROJ if one["keys"]["clip.projector_type"] not in NO_RULE]
     types = {one["keys"]["clip.projector_type"] for one in cases}
-    count = sum(len(one.get("images", one.get("audio"))) for one in cases)
+    count = sum(len([*one.get("images", ()), *one.get("audio", ())]) for one in cases)
     assert f"{len(types)} types of projectors, {count:,} numbers" in PAGE
     assert [kind for kind in NO_RULE if kind not in PAGE and "tts_" not in kind] == []

@@ -877,9 +877,8 @@ def video_tokens(made: Any, width: int, height: int, frames: int) -> int:
     if "Embedding" in type(made).__name__:
         merged = {"videos_kwargs": merged, "load_audio_from_video": False, **merged}
     if type(made).__name__.startswith("NemotronH"):
-        found = made.video_processor(videos=[film], **merged)
-        frames = sum(found["num_patches"])
-        return marks(made.replace_video_token(found, 0, num_frames=frames))
+        merged |= {"temporal_patch_size": made.video_temporal_patch_dim, "return_metadata": True}
+        return marks(made.replace_video_token(made.video_processor(videos=[film], **merged), 0))
     _, texts = made._process_videos([film], **merged)
     return marks(texts[0])
 
