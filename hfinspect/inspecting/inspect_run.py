@@ -113,7 +113,7 @@ def with_usual_items(inspected: Inspected, source: Source | None = None) -> Insp
     if prediction.family.category != "multimodal" or inspection.layout != "model":
         return inspected
     from ..media.usual_items import usual_tokens
-    from .media_read import read_files
+    from .processor_files import read_files
 
     given: Mapping[str, Mapping[str, Any]] = {}
     if source is not None and source.is_near:

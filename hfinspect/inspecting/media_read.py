@@ -1,30 +1,24 @@
-"""The files of a repo that say how its processor counts, and what follows for a prompt."""
+"""What images, videos and sounds of a prompt take, by the files next to a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ..checkpoints.one_file import gathered, read_json
-from ..core.config import config_given
 from ..core.media_tokens import AudioItem, MediaTokens
 from ..errors import MalformedError
 from ..media.llama_cpp.counting import count_by_llama_cpp
-from ..media.processor_settings import FILES
 from ..media.registry import count_tokens
 from ..sizing.memory_request import AdapterBytes, MemoryRequest
 from ..sources.opening import Access
-from ..sources.source import Source
 from .build import Inspected
 from .inspect_run import inspect_opened
 from .mmproj import holds_projector
+from .processor_files import processor_files
 
 
 def with_media(
-    whole: Inspected,
+    inspected: Inspected,
     request: MemoryRequest,
     target: object,
     access: Access,
@@ -33,9 +27,9 @@ def with_media(
     """The request with the tokens of the images, videos and sounds that were named: they are added
     to a context that was named, and what cross-attention keeps of them are its positions. With a
     GGUF model the bytes of its mmproj file too."""
-    inspection = whole.inspection
+    inspection = inspected.inspection
     if inspection.format == "gguf":
-        return with_mmproj(whole, request, target, access, revision)
+        return with_mmproj(inspected, request, target, access, revision)
     if not request.items:
         return request
     given, broken = processor_files(target, access, revision)
@@ -62,7 +56,7 @@ def _is_sound(one: MediaTokens) -> bool:
 
 
 def with_mmproj(
-    whole: Inspected,
+    inspected: Inspected,
     request: MemoryRequest,
     target: object,
     access: Access,
@@ -71,8 +65,8 @@ def with_mmproj(
     """The request with the bytes of the mmproj file that lies next to a GGUF model, and with the
     tokens of the items by its keys. Of several, which differ in dtype, llama.cpp loads the one that
     is named: no bytes are added, and the keys are those of the first."""
-    if request.train is not None or holds_projector(whole.inspection.metadata):
-        return _without_mmproj(request, "this file is no model that writes text")
+    if request.train is not None or holds_projector(inspected.inspection.metadata):
+        return _without_mmproj(request, "this file is not a model that writes text")
     ref = access.resolve(target, revision)
     folder = ref.file.rpartition("/")[0] if ref.file else ""
     if ref.path is not None and Path(ref.path).expanduser().is_file():
@@ -90,7 +84,7 @@ def with_mmproj(
             return replace(request, remarks=(*request.remarks, remark))
     projector = read.inspection
     if projector.nbytes is None or not holds_projector(projector.metadata):
-        return _without_mmproj(request, f"{files[0]} is no mmproj file")
+        return _without_mmproj(request, f"{files[0]} is not an mmproj file")
     if request.items:
         tensors = _tensors(read)
         media = tuple(
@@ -120,30 +114,3 @@ def _tensors(read: Inspected) -> frozenset[str]:
 def _is_beside(name: str, folder: str) -> bool:
     directory, _, base = name.rpartition("/")
     return directory == folder and base.lower().startswith("mmproj") and base.endswith(".gguf")
-
-
-def processor_files(
-    target: object, access: Access, revision: str | None = None
-) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
-    """The processor's small files of a repo or a directory, by name, and which of them are broken;
-    none of a config alone. Raises AccessErrors."""
-    if config_given(target) is not None:
-        return {}, ()
-    ref = access.resolve(target, revision)
-    if ref.path is not None and Path(ref.path).expanduser().is_file():
-        ref = replace(ref, path=str(Path(ref.path).expanduser().parent), file=None)
-    with access.opened(ref) as source:
-        return read_files(source)
-
-
-def read_files(source: Source) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
-    """Of a source that is open."""
-    held = [name for name in FILES if name in source.list_files()]
-    read = gathered(source, [partial(read_json, source, name) for name in held])
-    broken = []
-    for one in read:
-        if isinstance(one.error, MalformedError):
-            broken.append(f"{one.path} could not be read: {one.error}")
-        elif one.error is not None:
-            raise one.error
-    return {one.path: one.mapping for one in read if one.mapping}, tuple(broken)

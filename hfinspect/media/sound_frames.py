@@ -121,8 +121,8 @@ class SoundWindows(SoundsOnly):
         window = part.count("chunk_length") * part.count("sampling_rate")
         longest = settings.own.optional("max_audio_len", self.longest, least=1)
         most = longest // part.count("chunk_length")
-        whole, rest = divmod(min(samples, most * window), window)
-        return whole * (window // hop) + math.ceil(rest / hop)
+        windows, rest = divmod(min(samples, most * window), window)
+        return windows * (window // hop) + math.ceil(rest / hop)
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = self.frames(audio, settings)
@@ -189,8 +189,8 @@ class MossTranscribe(SoundsOnly):
         samples, hop = samples_of(audio, part), part.count("hop_length")
         merge = settings.own.count("audio_merge_size")
         window = part.count("chunk_length", most=MAX_SECONDS) * part.count("sampling_rate")
-        whole, rest = divmod(samples, window)
-        tokens = whole * merged_frames(window // hop, merge)
+        windows, rest = divmod(samples, window)
+        tokens = windows * merged_frames(window // hop, merge)
         tokens += merged_frames(min(math.ceil(rest / hop), window // hop), merge)
         every = settings.own.optional("time_marker_every_seconds", 0)
         words = (f"without the seconds that stand in it every {every} s as text",) if every else ()

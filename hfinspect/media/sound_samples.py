@@ -73,8 +73,8 @@ class SeenAndHeard(FramesShareBudget):
         samples, each = samples_of(audio, part), part.count("hop_length") * 8
         seconds = part.count("chunk_seconds" if part.says("chunk_seconds") else "chunk_length")
         piece = seconds * part.count("sampling_rate")
-        whole, rest = divmod(samples, piece)
-        tokens = whole * -(-piece // each) + -(-rest // each)
+        pieces, rest = divmod(samples, piece)
+        tokens = pieces * -(-piece // each) + -(-rest // each)
         return ItemTokens(
             tokens, (f"{samples:,} samples in pieces of {seconds} s, {each:,} a token: {tokens:,}",)
         )

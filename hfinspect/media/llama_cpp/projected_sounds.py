@@ -16,18 +16,18 @@ RATE: Final = 16_000
 HOP: Final = 160
 
 
-class Heard(NamedTuple):
+class HeardSound(NamedTuple):
     samples: int
     keys: ProjectorKeys
 
 
-Count = Callable[[Heard], int]
+Count = Callable[[HeardSound], int]
 
 
 def _whisper(tokens: Callable[[ProjectorKeys], int]) -> Count:
     """Whole windows of 30 seconds of the sound and 30 seconds of silence after it."""
 
-    def count(sound: Heard) -> int:
+    def count(sound: HeardSound) -> int:
         frames = (max(sound.samples, 201) + 30 * RATE) // HOP + 1
         return frames // 3_000 * tokens(sound.keys)
 
@@ -38,38 +38,38 @@ def _stack(keys: ProjectorKeys) -> int:
     return keys.count("projector.stack_factor")
 
 
-def _chunks(sound: Heard) -> int:
+def _chunks(sound: HeardSound) -> int:
     """Windows of 800 frames, each in whole chunks of 100 frames and 13 tokens."""
     frames = sound.samples // HOP + 1
-    whole, rest = divmod(frames, 800)
-    return (whole * 8 + -(-rest // 100)) * 13
+    windows, rest = divmod(frames, 800)
+    return (windows * 8 + -(-rest // 100)) * 13
 
 
-def _pieces(sound: Heard) -> int:
-    whole, rest = divmod(sound.samples, 60 * RATE)
-    tokens = whole * -(-(60 * RATE // HOP) // 8) + (rest // HOP + 7) // 8
+def _pieces(sound: HeardSound) -> int:
+    pieces, rest = divmod(sound.samples, 60 * RATE)
+    tokens = pieces * -(-(60 * RATE // HOP) // 8) + (rest // HOP + 7) // 8
     if not tokens:
         raise UnknownTokensError("the sound is shorter than a step of its spectrogram")
     return tokens
 
 
-def _conformer(sound: Heard) -> int:
+def _conformer(sound: HeardSound) -> int:
     if sound.samples // HOP < 2:
         raise UnknownTokensError("the sound is shorter than two steps of its spectrogram")
     frames = sound.samples // HOP + 1
     return (((frames + 1) // 2 + 1) // 2 + 1) // 2
 
 
-def _granite(sound: Heard) -> int:
+def _granite(sound: HeardSound) -> int:
     window = sound.keys.count("projector.window_size")
     frames = (sound.samples // HOP + 1) // 2
     return -(-frames // window) * (window // sound.keys.count("projector.downsample_rate"))
 
 
-def _gemma(sound: Heard) -> int:
+def _gemma(sound: HeardSound) -> int:
     """Pieces of 30 seconds, two halvings."""
-    whole, rest = divmod(sound.samples, 30 * RATE)
-    return whole * _halved(30 * RATE) + (_halved(rest) if rest else 0)
+    pieces, rest = divmod(sound.samples, 30 * RATE)
+    return pieces * _halved(30 * RATE) + (_halved(rest) if rest else 0)
 
 
 def _halved(samples: int) -> int:
@@ -79,11 +79,11 @@ def _halved(samples: int) -> int:
     return frames
 
 
-def _raw(sound: Heard) -> int:
+def _raw(sound: HeardSound) -> int:
     return -(-sound.samples // 640)
 
 
-def _mimo(sound: Heard) -> int:
+def _mimo(sound: HeardSound) -> int:
     frames = sound.samples // 240 + 1
     frames = (frames - 1) // 2 + 1
     frames = int((frames - 2) / 2) + 1
@@ -117,6 +117,6 @@ def sound_tokens(audio: AudioItem, keys: ProjectorKeys) -> ItemTokens:
     samples = audio.milliseconds * (24_000 if kind == "mimo_audio" else RATE) // 1000
     if not samples:
         raise UnknownTokensError("the sound is shorter than a sample")
-    tokens = count(Heard(samples, keys))
+    tokens = count(HeardSound(samples, keys))
     step = f"{samples:,} samples: {tokens:,} tokens{marked(markers)}"
     return ItemTokens(tokens + markers, (step,))

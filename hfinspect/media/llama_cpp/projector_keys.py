@@ -27,7 +27,7 @@ class ProjectorKeys:
 
     @property
     def projector(self) -> str:
-        """Its type; the one of older files that stands for two encoders is told apart."""
+        """Its type; one of older files stands for two encoders, each with its own."""
         kind = self._metadata.get("clip.projector_type") or self._metadata.get(
             f"clip.{self.sense}.projector_type"
         )
@@ -56,10 +56,13 @@ class ProjectorKeys:
     def pinpoints(self) -> list[tuple[int, int]]:
         """(width, height) of each listed resolution; none where the key is not there."""
         numbers = self._metadata.get("clip.vision.image_grid_pinpoints", ())
-        if not isinstance(numbers, list | tuple) or len(numbers) > 2 * MAX_PINPOINTS:
-            raise UnknownTokensError("clip.vision.image_grid_pinpoints is no list of sizes")
-        if any(type(one) is not int or not 0 < one < 65_536 for one in numbers) or len(numbers) % 2:
-            raise UnknownTokensError("clip.vision.image_grid_pinpoints is no list of sizes")
+        if (
+            not isinstance(numbers, list | tuple)
+            or len(numbers) > 2 * MAX_PINPOINTS
+            or len(numbers) % 2
+            or any(type(one) is not int or not 0 < one < 65_536 for one in numbers)
+        ):
+            raise UnknownTokensError("clip.vision.image_grid_pinpoints is not a list of sizes")
         return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 

@@ -16,7 +16,7 @@ from .resized_images import Size
 from .sliced_images import Pictures
 
 
-class Seen(NamedTuple):
+class ShownImage(NamedTuple):
     """An image or one of its pictures, the keys, and how many patches a side are a token."""
 
     size: Size
@@ -29,16 +29,16 @@ class Seen(NamedTuple):
         return self.keys.patch * self.merge
 
 
-Cut = Callable[[Seen], Pictures]
-Count = Callable[[Seen], int]
+Cut = Callable[[ShownImage], Pictures]
+Count = Callable[[ShownImage], int]
 
 
 class Around(NamedTuple):
-    """Markers of an item, of its whole, of all slices, of each slice, and of each row but the
+    """Markers of an item, of its overview, of all slices, of each slice, and of each row but the
     last."""
 
     item: int = 0
-    whole: int = 0
+    overview: int = 0
     slices: int = 0
     each: int = 0
     row: int = 0
@@ -57,183 +57,185 @@ class Projector(NamedTuple):
 # --- pictures ---
 
 
-def _fixed(seen: Seen) -> Pictures:
-    return Pictures(whole=(seen.keys.side, seen.keys.side))
+def _fixed(image: ShownImage) -> Pictures:
+    return Pictures(overview=(image.keys.side, image.keys.side))
 
 
-def _llava(seen: Seen) -> Pictures:
-    points = seen.keys.pinpoints()
-    return sliced.listed(seen.size, seen.keys.side, points) if points else _fixed(seen)
+def _llava(image: ShownImage) -> Pictures:
+    points = image.keys.pinpoints()
+    return sliced.listed(image.size, image.keys.side, points) if points else _fixed(image)
 
 
 def _between(least: int, most: int) -> Cut:
     """Numbers of tokens that stand in llama.cpp's code."""
 
-    def cut(seen: Seen) -> Pictures:
-        return _within(seen, least * seen.square**2, most * seen.square**2)
+    def cut(image: ShownImage) -> Pictures:
+        return _within(image, least * image.square**2, most * image.square**2)
 
     return cut
 
 
-def _within(seen: Seen, least: int, most: int) -> Pictures:
+def _within(image: ShownImage, least: int, most: int) -> Pictures:
     if not 0 < least <= most <= MAX_PIXELS:
         raise UnknownTokensError("the least pixels of the mmproj file are more than the most")
-    return Pictures(whole=resized.preserved_ratio(seen.size, seen.square, least, most))
+    return Pictures(overview=resized.preserved_ratio(image.size, image.square, least, most))
 
 
-def _pixels(seen: Seen) -> Pictures:
-    least, most = seen.keys.count("image_min_pixels"), seen.keys.count("image_max_pixels")
-    return _within(seen, least, most)
+def _pixels(image: ShownImage) -> Pictures:
+    least, most = image.keys.count("image_min_pixels"), image.keys.count("image_max_pixels")
+    return _within(image, least, most)
 
 
-def _kimi(seen: Seen) -> Pictures:
-    least, most = (seen.keys.count(f"image_{one}_pixels", 0, least=0) for one in ("min", "max"))
+def _kimi(image: ShownImage) -> Pictures:
+    least, most = (image.keys.count(f"image_{one}_pixels", 0, least=0) for one in ("min", "max"))
     if least and most:
-        return _within(seen, least, most)
-    return _between(2, 4096)(seen)
+        return _within(image, least, most)
+    return _between(2, 4096)(image)
 
 
-def _hunyuan(seen: Seen) -> Pictures:
-    area = (seen.keys.patch * 2) ** 2
-    least = seen.keys.count("image_min_pixels", 256 * area)
-    return _within(seen, least, seen.keys.count("image_max_pixels", 16_384 * area))
+def _hunyuan(image: ShownImage) -> Pictures:
+    area = (image.keys.patch * 2) ** 2
+    least = image.keys.count("image_min_pixels", 256 * area)
+    return _within(image, least, image.keys.count("image_max_pixels", 16_384 * area))
 
 
-def _glm5(seen: Seen) -> Pictures:
-    least, most = seen.keys.count("image_min_pixels"), seen.keys.count("image_max_pixels")
-    return Pictures(whole=resized.aligned_up(seen.size, seen.square, least, most))
+def _glm5(image: ShownImage) -> Pictures:
+    least, most = image.keys.count("image_min_pixels"), image.keys.count("image_max_pixels")
+    return Pictures(overview=resized.aligned_up(image.size, image.square, least, most))
 
 
-def _youtu(seen: Seen) -> Pictures:
-    most = 62_500 * seen.square**2 // seen.keys.patch**2
-    return Pictures(whole=resized.by_small_steps(seen.size, seen.keys.patch, seen.square, most))
+def _youtu(image: ShownImage) -> Pictures:
+    most = 62_500 * image.square**2 // image.keys.patch**2
+    return Pictures(
+        overview=resized.by_small_steps(image.size, image.keys.patch, image.square, most)
+    )
 
 
-def _muse(seen: Seen) -> Pictures:
-    return Pictures(whole=resized.nearest_shape(seen.size, seen.square, 4_096))
+def _muse(image: ShownImage) -> Pictures:
+    return Pictures(overview=resized.nearest_shape(image.size, image.square, 4_096))
 
 
-def _longest(seen: Seen) -> Pictures:
-    longest = seen.keys.count("preproc_image_size", seen.keys.side, most=65_536)
-    return Pictures(whole=resized.preserved_ratio(seen.size, seen.square, 0, 0, longest))
+def _longest(image: ShownImage) -> Pictures:
+    longest = image.keys.count("preproc_image_size", image.keys.side, most=65_536)
+    return Pictures(overview=resized.preserved_ratio(image.size, image.square, 0, 0, longest))
 
 
-def _idefics(seen: Seen) -> Pictures:
-    return sliced.idefics(seen.size, seen.keys)
+def _idefics(image: ShownImage) -> Pictures:
+    return sliced.idefics(image.size, image.keys)
 
 
-def _minicpm(seen: Seen) -> Pictures:
-    return sliced.free_slices(*seen)
+def _minicpm(image: ShownImage) -> Pictures:
+    return sliced.free_slices(*image)
 
 
-def _minicpm_merged(seen: Seen) -> Pictures:
-    return sliced.minicpm_merged(*seen)
+def _minicpm_merged(image: ShownImage) -> Pictures:
+    return sliced.minicpm_merged(*image)
 
 
-def _internvl(seen: Seen) -> Pictures:
-    most = seen.keys.count("preproc_max_tiles", 12)
-    least = seen.keys.count("preproc_min_tiles", 1, most=most)
-    candidates = seen.keys.pinpoints() + sliced.in_squares(least, most, seen.keys.side)
+def _internvl(image: ShownImage) -> Pictures:
+    most = image.keys.count("preproc_max_tiles", 12)
+    least = image.keys.count("preproc_min_tiles", 1, most=most)
+    candidates = image.keys.pinpoints() + sliced.in_squares(least, most, image.keys.side)
     if not candidates:
         raise UnknownTokensError("no grid has so many tiles")
-    return sliced.listed(seen.size, seen.keys.side, candidates)
+    return sliced.listed(image.size, image.keys.side, candidates)
 
 
-def _llama4(seen: Seen) -> Pictures:
-    side, three = seen.keys.side, range(1, 4)
+def _llama4(image: ShownImage) -> Pictures:
+    side, three = image.keys.side, range(1, 4)
     grids = [(x * side, y * side) for x in three for y in three if x * y > 1]
-    return sliced.listed(seen.size, side, seen.keys.pinpoints() + grids)
+    return sliced.listed(image.size, side, image.keys.pinpoints() + grids)
 
 
-def _lfm(seen: Seen) -> Pictures:
-    area = seen.square**2
-    return sliced.lfm(seen.size, seen.keys, seen.merge, 64 * area, 256 * area)
+def _lfm(image: ShownImage) -> Pictures:
+    area = image.square**2
+    return sliced.lfm(image.size, image.keys, image.merge, 64 * area, 256 * area)
 
 
-def _step(seen: Seen) -> Pictures:
-    return sliced.windows(seen.size, seen.keys)
+def _step(image: ShownImage) -> Pictures:
+    return sliced.windows(image.size, image.keys)
 
 
-def _granite(seen: Seen) -> Pictures:
-    points = seen.keys.pinpoints()
+def _granite(image: ShownImage) -> Pictures:
+    points = image.keys.pinpoints()
     if not points:
         raise UnknownTokensError("clip.vision.image_grid_pinpoints of the mmproj file is not there")
-    side, best = seen.keys.side, resized.best_candidate(seen.size, points)
+    side, best = image.keys.side, resized.best_candidate(image.size, points)
     return Pictures(best[0] // side, best[1] // side, None, (side, side))
 
 
 # --- tokens of one picture ---
 
 
-def _patches(seen: Seen) -> int:
-    return _by_square(seen.size, seen.keys.patch)
+def _patches(image: ShownImage) -> int:
+    return _by_square(image.size, image.keys.patch)
 
 
-def _merged(seen: Seen) -> int:
-    return _patches(seen) // seen.merge**2
+def _merged(image: ShownImage) -> int:
+    return _patches(image) // image.merge**2
 
 
-def _merged_up(seen: Seen) -> int:
-    return -(-_patches(seen) // seen.merge**2)
+def _merged_up(image: ShownImage) -> int:
+    return -(-_patches(image) // image.merge**2)
 
 
-def _quarter(seen: Seen) -> int:
-    return _patches(seen) // 4
+def _quarter(image: ShownImage) -> int:
+    return _patches(image) // 4
 
 
-def _edge(seen: Seen) -> int:
-    return _quarter(seen) + (2 if "adapter.boi" in seen.keys.tensors else 0)
+def _edge(image: ShownImage) -> int:
+    return _quarter(image) + (2 if "adapter.boi" in image.keys.tensors else 0)
 
 
-def _pairs(seen: Seen) -> int:
+def _pairs(image: ShownImage) -> int:
     """Two patches a side, whatever the file's merge."""
-    return _by_square(seen.size, seen.keys.patch * 2)
+    return _by_square(image.size, image.keys.patch * 2)
 
 
-def _squares(seen: Seen) -> int:
-    return _by_square(seen.size, seen.square)
+def _squares(image: ShownImage) -> int:
+    return _by_square(image.size, image.square)
 
 
 def _by_square(size: Size, side: int) -> int:
     return (size[0] // side) * (size[1] // side)
 
 
-def _squares_up(seen: Seen) -> int:
-    side = seen.square
-    return -(-seen.size[0] // side) * -(-seen.size[1] // side)
+def _squares_up(image: ShownImage) -> int:
+    side = image.square
+    return -(-image.size[0] // side) * -(-image.size[1] // side)
 
 
-def _cog(seen: Seen) -> int:
-    return _patches(seen) + 2
+def _cog(image: ShownImage) -> int:
+    return _patches(image) + 2
 
 
-def _yasa(_: Seen) -> int:
+def _yasa(_: ShownImage) -> int:
     return 64
 
 
-def _queries(seen: Seen) -> int:
-    version = seen.keys.count("clip.minicpmv_version", 0, least=0)
+def _queries(image: ShownImage) -> int:
+    version = image.keys.count("clip.minicpmv_version", 0, least=0)
     if version not in _MINICPM:
         raise UnknownTokensError(f"llama.cpp has no MiniCPM-V of version {version}")
-    queries = seen.keys.count("clip.minicpmv_query_num", 0, least=0)
+    queries = image.keys.count("clip.minicpmv_query_num", 0, least=0)
     return queries or (96 if version in (0, 2) else 64)
 
 
 _MINICPM: Final = (0, 2, 3, 4, 5, 6, 100_045)
 
 
-def _mobile(seen: Seen) -> int:
-    return seen.keys.side // seen.keys.patch
+def _mobile(image: ShownImage) -> int:
+    return image.keys.side // image.keys.patch
 
 
-def _rows(seen: Seen) -> int:
-    rows = seen.size[1] // seen.keys.patch // seen.merge
-    ends = rows - 1 if "v.token_embd.img_break" in seen.keys.tensors else 0
-    return rows * (seen.size[0] // seen.keys.patch // seen.merge) + ends
+def _rows(image: ShownImage) -> int:
+    rows = image.size[1] // image.keys.patch // image.merge
+    ends = rows - 1 if "v.token_embd.img_break" in image.keys.tensors else 0
+    return rows * (image.size[0] // image.keys.patch // image.merge) + ends
 
 
-def _ended_rows(seen: Seen) -> int:
-    wide, high = (side // seen.keys.patch // seen.merge for side in seen.size)
+def _ended_rows(image: ShownImage) -> int:
+    wide, high = (side // image.keys.patch // image.merge for side in image.size)
     return (wide + 1) * high + 2
 
 
@@ -296,13 +298,13 @@ def image_tokens(image: ImageItem, keys: ProjectorKeys) -> ItemTokens:
     merge = projector.merge
     if projector.merge_key:
         merge = keys.count(projector.merge_key, merge, most=65_535)
-    seen = Seen(size, keys, merge)
-    pictures, around = projector.cut(seen), projector.around
+    shown = ShownImage(size, keys, merge)
+    pictures, around = projector.cut(shown), projector.around
     if kind == "resampler" and keys.count("clip.minicpmv_version", 0, least=0) in (0, 2):
         around = around._replace(slices=2)
     if kind == "lfm2" and pictures.size is None:
-        around = around._replace(whole=0)
-    return _with_markers(pictures, around, lambda one: projector.tokens(seen._replace(size=one)))
+        around = around._replace(overview=0)
+    return _with_markers(pictures, around, lambda one: projector.tokens(shown._replace(size=one)))
 
 
 def _with_markers(pictures: Pictures, around: Around, count: Callable[[Size], int]) -> ItemTokens:
@@ -312,11 +314,11 @@ def _with_markers(pictures: Pictures, around: Around, count: Callable[[Size], in
         tokens += slices * each
         markers += around.slices + slices * around.each + (pictures.rows - 1) * around.row
         words.append(f"{slices:,} x {each:,}")
-    if pictures.whole is not None:
-        whole = count(pictures.whole)
-        tokens += whole
-        markers += around.whole
-        words.append(f"{whole:,}")
+    if pictures.overview is not None:
+        overview = count(pictures.overview)
+        tokens += overview
+        markers += around.overview
+        words.append(f"{overview:,}")
     counted = f"{' + '.join(words)} tokens{marked(markers)}"
     return ItemTokens(tokens + markers, (pictures.step, counted))
 
@@ -329,16 +331,16 @@ def _in_one(kind: str, size: Size, keys: ProjectorKeys) -> ItemTokens:
     pictures, side = sliced.pages(size, keys, tile, most), tile // 64
     page = (sliced.PAGE // 64) ** 2
     if kind == "deepseekocr":
-        each, whole = (side * pictures.columns + 1) * side * pictures.rows, page + 16 + 1
+        each, overview = (side * pictures.columns + 1) * side * pictures.rows, page + 16 + 1
     else:
-        each, whole = pictures.columns * pictures.rows * side**2, page + 1
-    steps = (pictures.step, f"{each:,} + {whole:,} tokens with ends of rows, 1 marker")
-    return ItemTokens(each + whole + 1, steps)
+        each, overview = pictures.columns * pictures.rows * side**2, page + 1
+    steps = (pictures.step, f"{each:,} + {overview:,} tokens with ends of rows, 1 marker")
+    return ItemTokens(each + overview + 1, steps)
 
 
 def _unpadded(size: Size, keys: ProjectorKeys) -> ItemTokens:
     """Granite 4 Vision: LLaVA-NeXT's grid without its padding, an end at each row."""
-    pictures = _granite(Seen(size, keys))
+    pictures = _granite(ShownImage(size, keys))
     windows = keys.side // keys.patch // keys.count("projector.window_side")
     side = keys.count("projector.query_side", most=65_535) * windows
     wide, high = pictures.columns * side, pictures.rows * side
@@ -351,5 +353,5 @@ def _unpadded(size: Size, keys: ProjectorKeys) -> ItemTokens:
             new = int(width * high / height + 1e-7)
             wide -= 2 * int((wide - new) / 2)
     tokens = side**2 + (high * (wide + 1) if pictures.columns and pictures.rows else 0)
-    grid = f"the whole and {pictures.columns} x {pictures.rows} squares of {keys.side:,} pixels"
+    grid = f"an overview and {pictures.columns} x {pictures.rows} squares of {keys.side:,} pixels"
     return ItemTokens(tokens + 1, (grid, f"{tokens:,} tokens with ends of rows, 1 marker"))

@@ -107,10 +107,10 @@ def best_candidate(size: Size, candidates: list[Size]) -> Size:
     best, most, least = candidates[0], 0, MAX_PIXELS
     for candidate in candidates:
         scale = min(divided(candidate[0], width), divided(candidate[1], height))
-        kept = min(int(times(width, scale)) * int(times(height, scale)), width * height)
-        wasted = candidate[0] * candidate[1] - kept
-        if kept > most or (kept == most and wasted < least):
-            best, most, least = candidate, kept, wasted
+        covered = min(int(times(width, scale)) * int(times(height, scale)), width * height)
+        wasted = candidate[0] * candidate[1] - covered
+        if covered > most or (covered == most and wasted < least):
+            best, most, least = candidate, covered, wasted
     return best
 
 

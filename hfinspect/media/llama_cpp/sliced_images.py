@@ -1,4 +1,4 @@
-"""Into which pictures llama.cpp cuts an image: slices of one size, and the whole next to them."""
+"""Into which pictures llama.cpp cuts an image: slices of one size, and an overview next to them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .resized_images import (
 
 
 class Pictures(NamedTuple):
-    """``columns`` by ``rows`` slices of one ``size``, and the ``whole``; none of either: None."""
+    """``columns`` by ``rows`` slices of one ``size``, and the ``overview``; none of either: None."""
 
     columns: int = 0
     rows: int = 0
     size: Size | None = None
-    whole: Size | None = None
+    overview: Size | None = None
 
     @property
     def step(self) -> str:
@@ -32,8 +32,8 @@ class Pictures(NamedTuple):
         if self.size is not None:
             of = f"{self.size[0]:,} x {self.size[1]:,} pixels"
             parts.append(f"{self.columns} x {self.rows} slices of {of}")
-        if self.whole is not None:
-            parts.append(f"the whole at {self.whole[0]:,} x {self.whole[1]:,}")
+        if self.overview is not None:
+            parts.append(f"an overview at {self.overview[0]:,} x {self.overview[1]:,}")
         return ", ".join(parts)
 
 
@@ -47,7 +47,7 @@ def of_resolution(side: int, resolution: Size) -> Pictures:
 def listed(size: Size, side: int, candidates: list[Size]) -> Pictures:
     """LLaVA-NeXT: the best of a list; an image that fits into a square is not cut."""
     if max(size) <= side:
-        return Pictures(whole=(side, side))
+        return Pictures(overview=(side, side))
     return of_resolution(side, best_candidate(size, candidates))
 
 
@@ -55,18 +55,18 @@ def free_slices(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
     """MiniCPM-V: up to nine slices in the image's own shape."""
     side, align = keys.side, keys.patch * merge
     if max(size) <= side:
-        return Pictures(whole=(side, side))
-    whole = best_square(size, side, align, enlarge=False)
+        return Pictures(overview=(side, side))
+    overview = best_square(size, side, align, enlarge=False)
     columns, rows = best_grid(size, side)
     cell = divisible(size[0], columns) // columns, divisible(size[1], rows) // rows
-    return Pictures(columns, rows, best_square(cell, side, align, enlarge=True), whole)
+    return Pictures(columns, rows, best_square(cell, side, align, enlarge=True), overview)
 
 
 def minicpm_merged(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
     """MiniCPM-V 4.6: an image below a square is enlarged in its shape where two are merged."""
     side = keys.side
     if merge == 2 and divided(times(*size), side * side) <= 1:
-        return Pictures(whole=best_square(size, side, keys.patch * merge, enlarge=True))
+        return Pictures(overview=best_square(size, side, keys.patch * merge, enlarge=True))
     return free_slices(size, keys, merge)
 
 
@@ -106,14 +106,14 @@ LFM_TILE: Final = 512
 
 
 def lfm(size: Size, keys: ProjectorKeys, merge: int, least: int, most: int) -> Pictures:
-    """LFM2-VL: one picture, or 2 to 10 tiles and the whole where it has twice the pixels."""
+    """LFM2-VL: one picture, or 2 to 10 tiles and an overview where it has twice the pixels."""
     align, patch = keys.patch * merge, keys.patch
-    whole = preserved_ratio(size, align, least, most)
+    overview = preserved_ratio(size, align, least, most)
     wide, high = (max(patch, round(side / align) * align) for side in size)
     if high * wide <= most * 2.0:
-        return Pictures(whole=whole)
+        return Pictures(overview=overview)
     columns, rows = nearest_grid(size, LFM_TILE, 2, 10)
-    return Pictures(columns, rows, (LFM_TILE, LFM_TILE), whole)
+    return Pictures(columns, rows, (LFM_TILE, LFM_TILE), overview)
 
 
 #: DeepSeek-OCR's page; its tiles are those of its releases.
@@ -124,7 +124,7 @@ def pages(size: Size, keys: ProjectorKeys, tile: int, most: int) -> Pictures:
     least = keys.count("preproc_min_tiles", 2, least=0, most=MAX_TILES)
     most = keys.count("preproc_max_tiles", most, least=least, most=MAX_TILES)
     if max(size) <= tile:
-        return Pictures(whole=(PAGE, PAGE))
+        return Pictures(overview=(PAGE, PAGE))
     return Pictures(*nearest_grid(size, tile, least, most), (tile, tile), (PAGE, PAGE))
 
 
@@ -147,19 +147,19 @@ def windows(size: Size, keys: ProjectorKeys) -> Pictures:
         window = short if shape > 1.5 else 0
     else:
         window = min(short, CROP) if shape > 4 else CROP
-    whole = (side, side)
+    overview = (side, side)
     if not window:
-        return Pictures(whole=whole)
+        return Pictures(overview=overview)
     columns, rows = (_starts(_extent(length, window), window) for length in size)
-    return Pictures(columns, rows, (CROP, CROP), whole)
+    return Pictures(columns, rows, (CROP, CROP), overview)
 
 
 def _extent(length: int, window: int) -> int:
     ratio = divided(length, window)
     if ratio < 1:
         return length
-    whole = math.floor(ratio)
-    return window * (whole + (single(ratio - whole) > single(0.2)))
+    windows = math.floor(ratio)
+    return window * (windows + (single(ratio - windows) > single(0.2)))
 
 
 def _starts(length: int, window: int) -> int:
