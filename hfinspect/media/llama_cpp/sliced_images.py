@@ -19,7 +19,7 @@ from .resized_images import (
 
 
 class Pictures(NamedTuple):
-    """``columns`` by ``rows`` slices of one ``size``, and the ``overview``; none of either: None."""
+    """``columns`` by ``rows`` slices of one ``size``, and the ``overview``; None where none is."""
 
     columns: int = 0
     rows: int = 0
