@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .builders import (
     Tensors,
@@ -28,13 +29,13 @@ class StoredFile:
     size: int
     lfs: bool
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         if self.size <= len(self.head):
             return hashlib.sha256(self.head).hexdigest()
         return hashlib.sha256(self.head + b"|%d" % self.size).hexdigest()
 
-    @property
+    @cached_property
     def oid(self) -> str:
         return hashlib.sha1(b"blob" + self.head + b"|%d" % self.size).hexdigest()
 

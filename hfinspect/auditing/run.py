@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ..core.checkpoint import Checkpoint, Shard
+from ..core.collector import collector_paused
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
-from ..formats.strict_json import collector_paused
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector

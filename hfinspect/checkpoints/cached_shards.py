@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..core.checkpoint import Shard
+from ..core.collector import collector_paused
 from ..errors import HfinspectError
 from ..formats.safetensors.cached_header import CachedHeader, pack_headers, unpack_headers
 from ..formats.safetensors.header import Header
 from ..formats.safetensors.safetensors import judge_parsed
-from ..formats.strict_json import collector_paused
 from ..sources.source import HEADER, FileEntry, Keeper, Source
 from .file_bytes import SourceReader
 

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from ..core.checkpoint import Finding
+from ..core.collector import collector_paused
 from ..core.records import dataclass
 from ..core.text import clean
 from ..core.tokenizer_facts import AddedToken
 from ..errors import ConfigError, LimitError
 from ..formats.sentencepiece import parse_sentencepiece
-from ..formats.strict_json import collector_paused
 from ..formats.tiktoken_ranks import is_ranks, parse_ranks
 from ..sources.source import FileEntry, Source
 from .json_files import parse_json

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Final, TypeAlias, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
+from ..core.collector import collector_paused
 from ..core.progress import Count
 from ..core.records import dataclass
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
 from ..formats.safetensors.cached_header import CachedHeader
 from ..formats.safetensors.header import Header
 from ..formats.safetensors.safetensors import judged_shard, shard_from_header
-from ..formats.strict_json import collector_paused
 from ..sources.source import FileEntry, Keeper, Source
 from .agreement import compare_with_index, repeated_tensors
 from .alternatives import (

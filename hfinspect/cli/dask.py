@@ -51,6 +51,11 @@ def executor_of(address: str | None) -> Iterator[Executor | None]:
         _close(client, local)
 
 
+def workers_of(executor: Any) -> int:
+    """How many workers the cluster of an executor has now; 1 for one that is still empty."""
+    return max(len(executor._client.nthreads()), 1)
+
+
 def _local_cluster() -> Any:
     """Workers on this machine. Ctrl-C is for this process alone, which then ends them."""
     from distributed import LocalCluster

@@ -75,6 +75,13 @@ class Progress:
                 self.kinds[str(row["error_kind"])] += 1
                 self._note(f"failed: {clean(str(row['error']))}")
 
+    def add_many(self, count: int, failures: Sequence[Row]) -> None:
+        """So many more results, with those of them that are failures."""
+        for row in failures:
+            self.add(row)
+        with self._lock:
+            self.done += count - len(failures)
+
     @property
     def failed(self) -> int:
         """Results that are failures."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
     from ..sizing.memory_request import MemoryRequest
     from .listing import HubQuery
-    from .scan_run import Job, ScanPlan
+    from .scan_plan import Job, ScanPlan
 
 
 #: Columns of memory that a table always has: with a device, and without one.
@@ -133,9 +133,14 @@ def scan(
         str | None, typer.Option(metavar="K/N", help="Scan only part K of N of the list.")
     ] = None,
     part_rows: Annotated[
-        int,
-        typer.Option(help="Number of rows of each part in a folder.", min=100, max=1_000_000),
-    ] = 10_000,
+        int | None,
+        typer.Option(
+            help="Number of rows of each part in a folder. Default: 10,000, on a cluster 1,000.",
+            min=100,
+            max=1_000_000,
+            show_default=False,
+        ),
+    ] = None,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure.")
     ] = False,
@@ -160,7 +165,8 @@ def scan(
     from ..scanning.targets import shard_numbers
     from . import kept_headers
     from .listing import HubQuery
-    from .scan_run import FolderOutput, ScanPlan, execute
+    from .scan_plan import FolderOutput, ScanPlan
+    from .scan_run import execute
 
     into_folder = output is not None and (
         output.endswith(("/", os.sep)) or os.path.isdir(output)  # noqa: PTH112 - False where nobody may look
@@ -197,7 +203,11 @@ def scan(
         raise _no_order_of_rows(sort)
     query = HubQuery(author, search, tuple(filter_ or ()), None if by_column else sort)
     if by_column and into_folder:
-        raise UsageError(f"--sort {sort}", "needs all rows at once", expected="an output file")
+        raise UsageError(
+            f"--sort {sort}",
+            "is not for a folder, whose rows are in the order of the list: so a scan can go on",
+            hint="sort the rows where you read them (ORDER BY), or write one file",
+        )
     if by_column and plan.resume:
         raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
     if query and targets is not None:
@@ -209,7 +219,7 @@ def scan(
     if totals_only:
         if recursive:
             raise UsageError("--totals-only", "is about models of the Hub", expected="a list")
-        job = _reported(query, asked, targets, limit, columns, audit or wish is not None)
+        job = _reported(query, asked, targets, limit, columns, audit or wish is not None, refresh)
     else:
         job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
     if by_column:
@@ -289,6 +299,7 @@ def _reported(
     limit: int | None,
     columns: str | None,
     audit: bool,
+    refresh: bool,
 ) -> Job:
     """What the Hub says of its models itself: one request a page of its list, or one a name."""
     from functools import partial
@@ -296,12 +307,12 @@ def _reported(
     from ..scanning.row_work import Reported
     from ..scanning.rows import chosen_columns
     from .listing import listed, named
-    from .scan_run import Job
+    from .scan_plan import Job
 
     if audit:
         raise UsageError("--totals-only", "has its own columns, without audit and memory")
     chosen = chosen_columns(columns, totals=True)
-    work = Reported(asked, chosen)
+    work = Reported(asked, chosen, refresh)
     named_too = (*chosen, *_named(columns))
     if not query:
         found = named(text, False, limit)
@@ -333,7 +344,7 @@ def _inspected(
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
     from ..sources.hub.search import INFO
     from .listing import listed, named
-    from .scan_run import Job
+    from .scan_plan import Job
 
     chosen = chosen_columns(columns)
     if audit and not any(name in AUDIT_COLUMNS for name in chosen):

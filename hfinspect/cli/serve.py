@@ -86,7 +86,10 @@ def _existing(paths: Sequence[Path]) -> list[Path]:
             path.stat()
         except FileNotFoundError:
             raise EntryNotFoundError(
-                str(path), "does not exist", hint="type the name of a Hub repo into the page"
+                str(path),
+                "does not exist",
+                expected="a folder or a file of this machine",
+                hint="a model of the Hub needs no PATH: run hfinspect serve, type its name there",
             ) from None
         except OSError as error:
             raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

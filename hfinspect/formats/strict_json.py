@@ -10,12 +10,11 @@ nothing (the hook is a C type).
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+
+from ..core.collector import collector_paused
 
 #: serde_json counts down from 128 and refuses at zero, so 127 containers may enclose each other.
 MAX_NESTING = 127
@@ -38,22 +37,6 @@ class StrictJsonError(ValueError):
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(text)
         self.rule = rule
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """The cyclic garbage collector off for the length of a block.
-
-    Decoding makes hundreds of thousands of objects and no cycles; the collector's passes over them
-    cost as much as the decoding. Concurrent blocks may switch it on early, never leave it off.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def decode_pairs(data: bytes) -> object:

@@ -12,13 +12,13 @@ from ..analysis.labels.place import place_expected
 from ..analysis.quantization.declared import declared_in
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
+from ..core.collector import collector_paused
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Totals
 from ..core.tensor import TensorInfo
 from ..errors import HfinspectError
-from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding

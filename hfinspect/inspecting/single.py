@@ -9,9 +9,9 @@ from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
 from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Checkpoint, Finding
+from ..core.collector import collector_paused
 from ..core.refs import Origin
 from ..errors import ConfigError, UnknownArchitectureError
-from ..formats.strict_json import collector_paused
 from .build import NOTHING_MORE, Inspected, ReadContext
 from .declared_class import predict_as
 from .from_checkpoint import from_checkpoint

@@ -7,18 +7,24 @@
 Readers of datasets (pyarrow, pandas, Dask, Spark) pass over names that begin with ``_``. A part is
 written under another name and renamed when all of its rows are there; the manifest follows. So a
 run that ends anywhere is resumed with the first part that the manifest lacks, and asks only for the
-rows that its journal lacks. Memory holds the offsets of the rows of one or two parts.
+rows that its journal lacks, or a part that was whole before its turn. Memory holds the offsets of
+the rows of one or two parts.
+
+On a cluster a worker reads a whole part and sends it as a file: only this process writes, so that a
+part which two workers read, because one was thought to be lost, is there once.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import UnreadableError, UsageError
 from ..sources.hub.search import BEGIN, ListPlace
@@ -33,15 +39,30 @@ from .rows import Row
 #: Rows of a part: some 2 MB of Parquet, and 20 MB of a journal that a crash may leave.
 PART_ROWS: Final = 10_000
 
+#: The folder of a refresh that goes on, within that of the rows.
+REFRESHED: Final = "_refresh"
+
 #: What such a folder may hold that its readers see.
 _PART: Final = re.compile(r"part(?:-\d+-of-(\d+))?-\d{5,}\.parquet")
 _MANIFEST: Final = re.compile(r"_scan(?:-\d+-of-(\d+))?\.json")
 
 
+class AnotherListError(UsageError):
+    """The parts have rows of another list."""
+
+
+class PartItems(NamedTuple):
+    """All items of a part, its number among those of this run, and the rows that are there."""
+
+    number: int
+    items: tuple[Item, ...]
+
+
 class Dataset:
     """One shard's parts in a folder, which is made if it is not there. Use as a context manager.
 
-    Raises UsageError where the folder holds something else or another scan writes to it.
+    With ``any_part_rows`` an earlier run decides how many rows a part has. Raises UsageError where
+    the folder holds something else or another scan writes to it.
     """
 
     def __init__(
@@ -52,10 +73,12 @@ class Dataset:
         *,
         shard: tuple[int, int] = (1, 1),
         part_rows: int = PART_ROWS,
+        any_part_rows: bool = False,
     ) -> None:
         self.folder = folder
         self.shard = shard
         self.manifest = Manifest(query, types, part_rows)
+        self.any_part_rows = any_part_rows
         self._label = "" if shard[1] == 1 else f"-{shard[0]}-of-{shard[1]}"
         self._path = folder / f"_scan{self._label}.json"
         self._lock = OutputLock(self._path)
@@ -63,21 +86,33 @@ class Dataset:
         self._open: dict[int, _OpenPart] = {}
 
     def __enter__(self) -> Dataset:
+        self._make_folder()
+        self._lock.__enter__()
+        return self
+
+    def _make_folder(self) -> None:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UnreadableError(str(self.folder), f"cannot be made: {error.strerror}") from None
-        self._lock.__enter__()
-        return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+        self._lock.__exit__()
+
+    def close(self) -> None:
+        """Close the journals of parts in progress."""
         for part in self._open.values():
             part.journal.close()
-        self._lock.__exit__()
 
     def begin(self, *, resume: bool, overwrite: bool) -> None:
         """Begin, or go on after the whole parts. Raises UsageError where a run without ``resume``
         would delete rows, or the parts are those of another command."""
+        self.look(resume=resume, overwrite=overwrite)
+        write_manifest(self._path, self.manifest._replace(complete=False))
+
+    def look(self, *, resume: bool, overwrite: bool) -> None:
+        """What ``begin`` does before it writes that the parts are not complete."""
         self._check_folder()
         there = read_manifest(self._path)
         if there is not None and not (resume or overwrite):
@@ -90,6 +125,7 @@ class Dataset:
         if there is None or overwrite:
             self._delete()
         else:
+            there = self._refreshed(there)
             self.manifest = self._same(there)
             for number in range(len(there.parts)):
                 if not self._part_path(number).is_file():
@@ -100,7 +136,60 @@ class Dataset:
                         hint="overwrite begins again",
                     )
         self._first = len(self.manifest.parts)
-        write_manifest(self._path, self.manifest._replace(complete=False))
+
+    def refreshed(self) -> Dataset:
+        """The data set, under this one's lock, in which all rows are made anew, those that hold
+        taken over: until ``replace`` this one stays as it is."""
+        return Dataset(
+            self.folder / REFRESHED,
+            self.manifest.columns,
+            self.manifest.query,
+            shard=self.shard,
+            part_rows=self.manifest.part_rows,
+            any_part_rows=True,
+        )
+
+    def begin_refresh(self) -> Dataset:
+        """``refreshed``, begun or gone on with."""
+        other = self.refreshed()
+        other._make_folder()
+        other.begin(resume=True, overwrite=False)
+        return other
+
+    @property
+    def beside(self) -> Path:
+        """Where a run may keep a file of its own."""
+        return self.folder / f"_known{self._label}.sqlite"
+
+    def all_rows(self) -> Iterator[Row]:
+        """All rows that are there, those of journals too."""
+        for path in self._parts(0):
+            yield from parquet.rows_of(path)
+        for path in self._journals():
+            yield from Journal(path, FORMATS["jsonl"], tuple(self.manifest.columns)).rows()
+
+    def replace(self, other: Dataset) -> None:
+        """Take the parts of another one, which is complete, in place of all own ones. A run that
+        ends in here is gone on with by the next one that begins."""
+        for path in other._parts(0):
+            path.replace(self.folder / path.name)
+        for path in (*self._parts(max(len(other.manifest.parts), 1)), *self._journals()):
+            path.unlink(missing_ok=True)
+        self.manifest = other.manifest
+        write_manifest(self._path, self.manifest)
+        other._path.unlink(missing_ok=True)
+        with suppress(OSError):  # other shards may be there
+            other.folder.rmdir()
+
+    def _refreshed(self, there: Manifest) -> Manifest:
+        """The manifest after a refresh that ended while its parts took their places."""
+        other = self.refreshed()
+        manifest = read_manifest(other._path)
+        if manifest is None or not manifest.complete:
+            return there
+        other.manifest = manifest
+        self.replace(other)
+        return manifest
 
     def _check_folder(self) -> None:
         for path in self.folder.iterdir():
@@ -127,7 +216,7 @@ class Dataset:
             ("the list", self.manifest.query, there.query),
             ("--part-rows", self.manifest.part_rows, there.part_rows),
         ):
-            if mine != other:
+            if mine != other and not (name == "--part-rows" and self.any_part_rows):
                 raise UsageError(
                     str(self.folder),
                     f"was begun by another command: {name} differ"
@@ -138,11 +227,14 @@ class Dataset:
 
     def _delete(self) -> None:
         """The shard's parts and journals, the manifest first: what it lacks is not there."""
-        parts = re.compile(rf"part{self._label}-\d{{5,}}\.parquet")
         self._path.unlink(missing_ok=True)
-        own = [path for path in self.folder.iterdir() if parts.fullmatch(path.name)]
-        for path in (*own, *self._journals()):
+        for path in (*self._parts(0), *self._journals()):
             path.unlink(missing_ok=True)
+        other = self.refreshed()
+        if other.folder.is_dir():
+            other._delete()
+            with suppress(OSError):
+                other.folder.rmdir()
 
     @property
     def place(self) -> ListPlace:
@@ -157,9 +249,12 @@ class Dataset:
         )
 
     def rows_of_journals(self) -> int:
-        """Rows that an earlier run left in parts that it did not finish."""
-        rows = 0
+        """Rows that an earlier run left after the parts of the manifest."""
+        whole = self._parts(self._first)
+        rows = sum(parquet.count(path) for path in whole)
         for path in self._journals():
+            if any(path.name.startswith(f"_{part.stem}.") for part in whole):
+                continue  # its part was written, and the run ended then
             with path.open("rb") as stream:
                 rows += sum(line.endswith(b"\n") for line in stream)
         return rows
@@ -171,12 +266,12 @@ class Dataset:
     def check(self, items: Iterator[Item]) -> None:
         """Take the items of the whole parts from a list that is read from its beginning.
 
-        Raises UsageError if they are others.
+        Raises AnotherListError if they are others.
         """
         for number, record in enumerate(self.manifest.parts):
             names = _digest(item.target for item in islice(items, record.rows))
             if names != record.targets:
-                raise UsageError(
+                raise AnotherListError(
                     str(self._part_path(number)),
                     "was written for another list",
                     hint="overwrite begins again",
@@ -198,19 +293,63 @@ class Dataset:
         self._open[number].add(at, row)
         self._write_whole()
 
+    def parts(self, items: Iterable[Item]) -> Iterator[PartItems]:
+        """The items after the whole parts, a part at a time, with the rows that are there. A part
+        of which all are there is written here and now."""
+        rest = iter(items)
+        for number in itertools.count():
+            own = list(islice(rest, self.manifest.part_rows))
+            if not own:
+                return
+            part = self._part(number)
+            there = [part.expects(item) for item in own]
+            if all(there):
+                self._write_whole()
+                continue
+            rows = list(part.rows())
+            part.journal.close()
+            yield PartItems(
+                number,
+                tuple(
+                    item if row is None else item._replace(row=row)
+                    for item, row in zip(own, rows, strict=True)
+                ),
+            )
+
+    def add_part(self, number: int, data: bytes, failures: int) -> None:
+        """A part of ``parts`` as the bytes of its file; they may come in any order."""
+        part = self._open[number]
+        parquet.write_bytes(data, self._part_path(self._first + number))
+        part.failures, part.missing, part.is_written = failures, 0, True
+        self._write_whole()
+
     def finish(self) -> None:
-        """All items have rows: write the last part, which may be shorter."""
+        """All items have rows: write the last part, which may be shorter. A list of no items has
+        one part of no rows, which says the columns."""
         for number in sorted(self._open):
             self._write(number)
-        write_manifest(self._path, self.manifest._replace(complete=True))
-        for path in self._journals():  # of parts that the list no longer has
-            path.unlink(missing_ok=True)
+        self.manifest = self.manifest._replace(complete=True)
+        write_manifest(self._path, self.manifest)
+        for path in (*self._journals(), *self._parts(len(self.manifest.parts))):
+            path.unlink(missing_ok=True)  # of parts that the list no longer has
+        if not self.manifest.parts:
+            parquet.write((), self._part_path(0), self.manifest.columns)
 
     def _part(self, number: int) -> _OpenPart:
         if number not in self._open:
-            name = f"_part{self._label}-{self._first + number:05d}.rows.jsonl"
-            self._open[number] = _OpenPart(self.folder / name, self.manifest.columns)
+            at = self._first + number
+            name = f"_part{self._label}-{at:05d}.rows.jsonl"
+            part = _OpenPart(self.folder / name, self.manifest.columns)
+            if self._part_path(at).is_file():  # whole before its turn
+                part.know(parquet.rows_of(self._part_path(at)))
+            self._open[number] = part
         return self._open[number]
+
+    def _parts(self, first: int) -> list[Path]:
+        """The files of this shard's parts from a number on."""
+        own = re.compile(rf"part{self._label}-(\d{{5,}})\.parquet")
+        named = [(own.fullmatch(path.name), path) for path in self.folder.iterdir()]
+        return [path for name, path in named if name is not None and int(name[1]) >= first]
 
     def _part_path(self, number: int) -> Path:
         return self.folder / f"part{self._label}-{number:05d}.parquet"
@@ -226,11 +365,12 @@ class Dataset:
 
     def _write(self, number: int) -> None:
         part = self._open[number]
-        parquet.write(
-            part.journal.rows_at(part.offsets),
-            self._part_path(self._first + number),
-            self.manifest.columns,
-        )
+        if not part.is_written:
+            parquet.write(
+                part.journal.rows_at(part.offsets),
+                self._part_path(self._first + number),
+                self.manifest.columns,
+            )
         record = PartRecord(len(part.offsets), part.failures, part.targets.hexdigest())
         self.manifest = self.manifest._replace(parts=(*self.manifest.parts, record), place=part.end)
         write_manifest(self._path, self.manifest)
@@ -249,11 +389,24 @@ class _OpenPart:
         self.missing = self.failures = 0
         self.targets = hashlib.sha256()
         self.end = BEGIN
+        self.is_written = False
         #: Rows of an earlier run by target: the offset, and whether it failed.
         self._known = {
             str(row["target"]): (offset, failed(row))
             for offset, row in self.journal.rows_and_offsets()
         }
+
+    def know(self, rows: Iterable[Row]) -> None:
+        """Take rows of a file as if they were those of the journal."""
+        for row in rows:
+            target = str(row["target"])
+            if target not in self._known:
+                self._known[target] = self.journal.write(row), failed(row)
+
+    def rows(self) -> Iterator[Row | None]:
+        """The rows of the items that were taken; None for those that are missing."""
+        there = self.journal.rows_at(offset for offset in self.offsets if offset >= 0)
+        return (None if offset < 0 else next(there) for offset in self.offsets)
 
     def expects(self, item: Item) -> bool:
         """Take the next item; whether its row is there already."""

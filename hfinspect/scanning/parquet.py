@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,21 +33,61 @@ def convert(journal: Path, output: Path, types: Mapping[str, str]) -> None:
     write(Journal(journal, FORMATS["jsonl"], tuple(types)).rows(), output, types)
 
 
-def write(rows: Iterator[Row], output: Path, types: Mapping[str, str]) -> None:
+def write(rows: Iterable[Row], output: Path, types: Mapping[str, str]) -> None:
     """Write ``output`` from rows; it appears whole or not at all. Raises UnreadableError."""
+    with _appearing(output) as unfinished:
+        _write(rows, unfinished, types)
+
+
+def write_bytes(data: bytes, output: Path) -> None:
+    """Write ``output`` as it was packed elsewhere. Raises UnreadableError."""
+    with _appearing(output) as unfinished:
+        unfinished.write_bytes(data)
+
+
+def packed(rows: Iterable[Row], types: Mapping[str, str]) -> bytes:
+    """The bytes that ``write`` would write."""
+    data = io.BytesIO()
+    _write(rows, data, types)
+    return data.getvalue()
+
+
+def _write(rows: Iterable[Row], sink: object, types: Mapping[str, str]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    schema = _schema(types)
+    schema, rest = _schema(types), iter(rows)
+    with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
+        while batch := list(islice(rest, ROWS)):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+
+
+@contextmanager
+def _appearing(output: Path) -> Iterator[Path]:
+    """Where to write a file that then appears as ``output``, whole or not at all."""
     unfinished = output.with_name(f".{output.name}.new")
     try:
-        with pyarrow.parquet.ParquetWriter(unfinished, schema) as writer:
-            while batch := list(islice(rows, ROWS)):
-                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+        yield unfinished
         unfinished.replace(output)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise UnreadableError(str(output), f"cannot be written: {error.strerror}") from None
+
+
+def count(output: Path) -> int:
+    """How many rows a file has."""
+    import pyarrow.parquet
+
+    rows: int = pyarrow.parquet.read_metadata(output).num_rows
+    return rows
+
+
+def rows_of(output: Path) -> Iterator[Row]:
+    """The rows of a file that a scan with these columns has written, as they are needed."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(output) as file:
+        yield from _rows_of(file)
 
 
 def restore(output: Path, journal: Path, types: Mapping[str, str]) -> None:

@@ -20,11 +20,12 @@ _KNOWN: Final = frozenset((*LEADING, *COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS, 
 
 
 class RowFile(NamedTuple):
-    """Columns that have values, the rows (which are read once), and remarks about them."""
+    """Columns that have values, the rows (which are read once), and remarks about them, which are
+    whole when all rows were read."""
 
     columns: tuple[str, ...]
     rows: Iterator[Row]
-    notes: tuple[str, ...] = ()
+    notes: list[str]
 
 
 def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
@@ -43,8 +44,12 @@ def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None
+    if not first:
+        return RowFile((), iter(()), ["the file is empty: a scan of no models, or one that began"])
     if first.startswith(b"PAR1"):
         return _parquet(path, [path], wanted)
+    if not first.endswith(b"\n") and first.startswith((b'{"target"', b"target,")):
+        return RowFile((), iter(()), [_cut_line(1)])
     if first.startswith(b"{"):
         return _json_lines(path, first)
     return _csv(path, first)
@@ -54,15 +59,16 @@ def _folder(folder: Path, wanted: Sequence[str]) -> RowFile:
     names = sorted(folder.iterdir())
     parts = [path for path in names if path.suffix == ".parquet" and path.name[0] not in "._"]
     manifests = [path for path in names if path.name.startswith("_scan") and path.suffix == ".json"]
-    found_ones = map(read_manifest, manifests)
-    unfinished = any(one is not None and not one.complete for one in found_ones)
-    if not parts:
-        raise UsageError(str(folder), "holds no whole part of a scan", expected="part-*.parquet")
-    found = _parquet(folder, parts, wanted)
+    if not parts and not manifests:
+        raise UsageError(str(folder), "holds no part of a scan", expected="part-*.parquet")
+    states = map(read_manifest, manifests)
+    unfinished = any(one is not None and not one.complete for one in states)
+    rows = _parquet(folder, parts, wanted) if parts else RowFile((), iter(()), [])
     if not unfinished:
-        return found
+        return rows
     what = "the scan is not finished" if len(manifests) == 1 else "not every shard is finished"
-    return found._replace(notes=(f"{what}: rows of parts that are not whole are left out",))
+    rows.notes.append(f"{what}: rows of parts that are not whole are left out")
+    return rows
 
 
 def _parquet(path: Path, parts: Sequence[Path], wanted: Sequence[str]) -> RowFile:
@@ -77,7 +83,7 @@ def _parquet(path: Path, parts: Sequence[Path], wanted: Sequence[str]) -> RowFil
         raise _unreadable(parts[0], error) from None
     if "status" not in columns:
         raise _not_rows(path, "has no column status")
-    return RowFile(tuple(columns), _rows_of_parts(parts, columns))
+    return RowFile(tuple(columns), _rows_of_parts(parts, columns), [])
 
 
 def _rows_of_parts(parts: Sequence[Path], columns: list[str]) -> Iterator[Row]:
@@ -104,15 +110,29 @@ def _checked(rows: list[Row], part: Path) -> Iterator[Row]:
 
 
 def _json_lines(path: Path, first: bytes) -> RowFile:
-    row = _json_row(path, 1, first)
-    return RowFile(tuple(row), _rows_of_json(path))
+    row, notes = _json_row(path, 1, first), list[str]()
+    rows = (_json_row(path, number, raw) for number, raw in _whole_lines(path, notes))
+    return RowFile(tuple(row), rows, notes)
 
 
-def _rows_of_json(path: Path) -> Iterator[Row]:
+def _whole_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
+    """Lines by number. A last one without its end is left out and becomes a remark. Raises
+    UsageError for a line that is too long."""
     with path.open("rb") as stream:
         for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), 1):
-            if raw.endswith(b"\n"):  # else a row that is just being written
-                yield _json_row(path, number, raw)
+            if raw.endswith(b"\n"):
+                yield number, raw
+            elif len(raw) >= MAX_LINE:
+                raise _not_rows(path, f"line {number} is not a row")
+            else:
+                notes.append(_cut_line(number))
+
+
+def _cut_line(number: int) -> str:
+    return (
+        f"1 row is left out: line {number:,}, the last one, is cut (a scan is writing it, or was "
+        "ended in it)"
+    )
 
 
 def _json_row(path: Path, number: int, raw: bytes) -> Row:
@@ -132,22 +152,22 @@ def _csv(path: Path, first: bytes) -> RowFile:
         columns = []
     if columns[:2] != ["target", "status"] or not _KNOWN.issuperset(columns):
         raise _not_rows(path, "does not begin like one")
-    return RowFile(tuple(columns), _rows_of_csv(path, columns))
+    notes: list[str] = []
+    lines = islice(_whole_lines(path, notes), 1, None)
+    return RowFile(tuple(columns), _rows_of_csv(path, lines, columns), notes)
 
 
-def _rows_of_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    with path.open("rb") as stream:
-        lines = iter(lambda: stream.readline(MAX_LINE), b"")
-        for number, raw in enumerate(islice(lines, 1, None), 2):
-            if not raw.endswith(b"\n"):
-                continue
-            try:
-                row = FORMATS["csv"].row(raw.decode("utf-8").rstrip("\r\n"), columns)
-            except (ValueError, csv.Error):
-                row = {}
-            if not _is_row(row):
-                raise _not_rows(path, f"line {number} is not a row")
-            yield row
+def _rows_of_csv(
+    path: Path, lines: Iterator[tuple[int, bytes]], columns: Sequence[str]
+) -> Iterator[Row]:
+    for number, raw in lines:
+        try:
+            row = FORMATS["csv"].row(raw.decode("utf-8").rstrip("\r\n"), columns)
+        except (ValueError, csv.Error):
+            row = {}
+        if not _is_row(row):
+            raise _not_rows(path, f"line {number} is not a row")
+        yield row
 
 
 def _is_row(row: dict[Any, Any]) -> bool:

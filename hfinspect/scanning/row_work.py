@@ -123,10 +123,12 @@ class RowWork:
 @dataclass(frozen=True)
 class Reported:
     """``--totals-only``: what the Hub says of a model itself, from its list or, of a name, by one
-    request. Plain data: it travels to other processes."""
+    request. With ``refresh`` no row of an earlier run is taken: what says that it holds, says all
+    of it. Plain data: it travels to other processes."""
 
     options: ScanOptions
     columns: tuple[str, ...] = tuple(TOTALS_COLUMNS)
+    refresh: bool = False
 
     @property
     def expand(self) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ class Reported:
 
     def __call__(self, item: Item) -> Row:
         """The model's row; what is wrong with it is in the row."""
-        if item.row is not None:
+        if item.row is not None and not self.refresh:
             return item.row
         deadline = Deadline(self.options.timeout)
         try:

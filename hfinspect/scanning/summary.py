@@ -46,7 +46,7 @@ def report(path: str | os.PathLike[str]) -> ScanSummary:
     total = _Total(rows.columns)
     for row in rows.rows:
         total.add(row)
-    return total.summary(os.fspath(path), rows.notes)
+    return total.summary(os.fspath(path), tuple(rows.notes))
 
 
 class _ByValue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..core.config import MAX_COUNT, ModelConfig
+from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
 from .backbone_stages import MAX_STAGES, chosen_stages, stage_names
@@ -132,8 +132,10 @@ class GuardedRead:
         return raw if isinstance(raw, float) else config.dim(last, default=raw, minimum=0)
 
     def _below(self, key: str) -> list[int]:
-        """Numbers under the least that a guard allows which are known as well: -1 for none."""
-        return list(self._guards.get(key, {}).get("but", ()))
+        """Numbers under the least that a guard allows which are known as well: -1 for none; the
+        least of all where the class takes every negative number alike."""
+        guard = self._guards.get(key, {})
+        return [-MAX_DIM] if guard.get("signed") else list(guard.get("but", ()))
 
     def chosen(self, place: int, count: int) -> bool:
         """Whether a backbone of so many maps, that of the stem first, hands this one on."""

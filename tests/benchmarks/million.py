@@ -199,7 +199,7 @@ def simulate(given: argparse.Namespace, out: Path, folder: Path) -> None:
 def tell(
     given: argparse.Namespace,
     watched: Watched,
-    counts: dict[str, int],
+    counts: dict[str, float],
     kinds: Counter[str],
     out: Path,
 ) -> None:
@@ -214,8 +214,9 @@ def tell(
         f"{watched.wall:,.0f} s, {rows / watched.wall:,.1f} rows/s; processors of the scan: "
         f"{watched.cpu:,.0f} s, {1000 * watched.cpu / rows:.2f} ms a row"
     )
-    requests = [f"{count / rows:.4f} {kind}" for kind, count in sorted(counts.items())]
+    requests = [f"{counts.pop(kind, 0) / rows:.4f} {kind}" for kind in ("api", "resolve", "range")]
     print("requests a row:", ", ".join(requests))
+    print("the Hub:", ", ".join(f"{value:,.0f} {kind}" for kind, value in counts.items()))
 
 
 if __name__ == "__main__":

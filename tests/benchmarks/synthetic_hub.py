@@ -15,7 +15,8 @@ import multiprocessing
 import random
 import threading
 import time
-from collections import Counter
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from multiprocessing.connection import Connection
@@ -37,6 +38,8 @@ PAGE: Final = 1000
 #: Requests of a window of 300 seconds with a token, of the order of the Hub's own.
 QUOTAS: Final = {"api": 1000, "resolve": 5000}
 WINDOW: Final = 300.0
+#: Vocabularies of a family, a thousand apart: with the numbers of layers some 15,000 checkpoints.
+VOCABULARIES: Final = 8
 LAYERS: Final = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 
 #: Number modulo 1,000 -> what happens, and the error kind of the row (None: none).
@@ -100,8 +103,21 @@ def config_of(number: int) -> dict[str, Any]:
         if name in config:
             config[name] = chance.choice((2, 4, 6, 8, 12, 16, 24, 32))
     if "vocab_size" in config:
-        config["vocab_size"] += chance.randrange(50_000)
+        config["vocab_size"] += 1000 * chance.randrange(VOCABULARIES)
     return config
+
+
+@lru_cache(maxsize=15_000)
+def checkpoint_of(text: bytes) -> tuple[bytes, StoredFile]:
+    """config.json and weights of a config. The Hub would take longer than the scan of it if each
+    repo, of which many are alike, were computed anew; the scan computes each anew."""
+    try:
+        tensors = {t.name: ("BF16", t.shape) for t in predict(json.loads(text)).tensors}
+    except HfinspectError:  # of layers that this family does not have
+        number = zlib.crc32(text)
+        text = json.dumps(families()[number % len(families())]).encode()
+        tensors = {"model.weight": ("BF16", (number % 1000 + 1, 64))}
+    return text, weights(tensors)
 
 
 @lru_cache(maxsize=256)
@@ -109,14 +125,10 @@ def repo_of(number: int) -> Repo | None:
     kind, _ = mishap(number)
     if kind == "absent":
         return None
-    config = config_of(number)
-    try:
-        tensors = {tensor.name: ("BF16", tensor.shape) for tensor in predict(config).tensors}
-    except HfinspectError:  # of layers that this family does not have: as its case has it
-        config = families()[number % len(families())]
-        tensors = {"model.weight": ("BF16", (number % 1000 + 1, 64))}
-    text = b"{" if kind == "broken config" else json.dumps(config).encode()
-    stored = weights(tensors)
+    text = json.dumps(config_of(number)).encode()
+    text, stored = checkpoint_of(text)
+    if kind == "broken config":
+        text = b"{"
     if kind == "broken header":
         stored = sparse(b"\xff" * 64, 1 << 20)
     files = {
@@ -187,6 +199,10 @@ class SyntheticHub(HubServer):
         self._happened: set[str] = set()
         self._guard = threading.Lock()
         self.refusals = 0
+        self.most: Counter[str] = Counter()  # requests granted in one window, by quota
+        self.used_up: defaultdict[str, float] = defaultdict(
+            float
+        )  # seconds in which a quota granted nothing
 
     def take_fault(self, host: str, path: str) -> Fault | None:
         name = path[1:].partition("/resolve/")[0]
@@ -226,7 +242,20 @@ class SyntheticHub(HubServer):
             before, used = self._used.get(quota, (window, 0))
             used = used + 1 if before == window else 1
             self._used[quota] = window, used
-        return QUOTAS[quota] - used, (window + 1) * self._window - now
+            left, seconds = QUOTAS[quota] - used, (window + 1) * self._window - now
+            self.most[quota] = max(self.most[quota], min(used, QUOTAS[quota]))
+            if left == 0:
+                self.used_up[quota] += seconds
+        return left, seconds
+
+    def told(self) -> dict[str, float]:
+        """What the quotas did, and the seconds of processors that the Hub took."""
+        return {
+            "refused": self.refusals,
+            **{f"most {quota} of a window": most for quota, most in self.most.items()},
+            **{f"seconds without {quota}": seconds for quota, seconds in self.used_up.items()},
+            "seconds of the Hub's processors": time.process_time(),
+        }
 
     def _page(self, request: Request) -> Reply:
         query = request.query
@@ -272,9 +301,9 @@ class HubProcess:
         other.close()  # so that the end of the process is heard
         self.env: dict[str, str] = self._pipe.recv()
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, float]:
         self._pipe.send("counts")
-        found: dict[str, int] = self._pipe.recv()
+        found: dict[str, float] = self._pipe.recv()
         return found
 
     def close(self) -> None:
@@ -287,5 +316,5 @@ def _serve(count: int, times: float, pipe: Connection) -> None:
     hub = SyntheticHub(count, times)
     pipe.send(hub.env("/nonexistent/home", "hf_reader"))
     while pipe.recv() == "counts":
-        pipe.send({**hub.requests.counts, "refused": hub.refusals})
+        pipe.send({**hub.requests.counts, **hub.told()})
     hub.close()

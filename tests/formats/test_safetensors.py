@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hfinspect.core.collector import collector_paused
 from hfinspect.core.tensor import StoredTensor
 from hfinspect.errors import FormatError
 from hfinspect.formats import strict_json
@@ -254,7 +255,7 @@ def test_collector_is_left_as_it_was() -> None:
     for enabled in (True, False):
         gc.enable() if enabled else gc.disable()
         try:
-            with strict_json.collector_paused():
+            with collector_paused():
                 assert not gc.isenabled()
                 FORMAT.read_header(BytesReader("x", safetensors_bytes(TWO)))
                 assert not gc.isenabled(), "an inner pause ended the outer one"

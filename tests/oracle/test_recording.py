@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
 
+import pytest
+
 from .tracing.library import Library, _without_stages
 from .tracing.observing import Saved
 from .tracing.proposing import proposed
@@ -126,11 +128,27 @@ class Reaching(Patches):
     loaded_names = saved_names
 
 
-def test_a_negative_number_is_known_as_it_stands_and_no_other_is() -> None:
-    library = Reaching()
+class ReachingFurther(Reaching):
+    """0 rows are built as such, and no other negative number than -1 is."""
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        if self.full(kind, name, given)["reach"] < -1:
+            raise ValueError("no size")
+        return super().saved_names(kind, name, given)
+
+    loaded_names = saved_names
+
+
+@pytest.mark.parametrize(
+    ("library", "guard"),
+    [(Reaching(), {"signed": True}), (ReachingFurther(), {"least": 0, "but": [-1]})],
+)
+def test_negative_numbers_are_known_where_all_were_built(
+    library: Reaching, guard: dict[str, object]
+) -> None:
     library.unlisted = lambda kind, name: {}  # type: ignore[method-assign]
     found = Recording(cast("Library", library), "patches", "PatchesModel").solve()
-    assert found.guards["reach"] == {"least": 0, "but": [-1]}
+    assert found.guards["reach"] == guard
     assert found.gated.refused == 0
 
 

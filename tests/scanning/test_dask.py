@@ -88,6 +88,89 @@ def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: P
     assert out.read_bytes() == here.read_bytes()
 
 
+@pytest.mark.posix
+def test_parts_survive_a_worker_and_the_scan_itself(hub: HubServer, tmp_path: Path) -> None:
+    """The scan is killed when some parts are there, begins again, and loses a worker. No row is
+    lost, none is there twice, and no model of a part that was finished is read again. The parts
+    are, byte for byte, those of a run without a cluster."""
+    scan = Scanner(hub, tmp_path)
+    names = fill(hub, 1150)
+    names[10:10] = ["org/none"]
+    listed, out, here = scan.list_of(names), tmp_path / "out", tmp_path / "here"
+    parts = ["--part-rows", "100", "--no-cache", "--jobs", "8"]
+    assert scan(listed, "-o", f"{here}/", *parts).code == 1
+    hub.latency = 0.02
+    env = {**os.environ, **scan.env, "PYTHONPATH": str(ROOT)}
+    with a_cluster(tmp_path, env) as (address, workers):
+        command = (str(listed), "-o", f"{out}/", *parts, "--dask", address)
+        running = scan.start(*command)
+        finished = wait_for_parts(running, out, 3)
+        running.kill()
+        running.communicate()
+        finished |= parts_in(out)
+        time.sleep(1.0)  # the scheduler drops what nobody waits for
+        hub.meter.clear()
+        running = scan.start(*command, "--resume")
+        wait_for_parts(running, out, len(finished) + 3)
+        requests = len(hub.meter.requests)
+        while len(hub.meter.requests) < requests + 400:  # into the middle of parts
+            time.sleep(0.01)
+        of_second = parts_in(out)
+        at_kill = len(hub.meter.requests)
+        os.kill(workers[0], signal.SIGKILL)
+        _, said = running.communicate(timeout=120)
+        assert running.returncode == 1, said
+        assert "Traceback" not in said
+    again = read_of(hub, 0)
+    assert again.isdisjoint(names_of(finished, names))
+    assert read_of(hub, at_kill).isdisjoint(names_of(of_second, names))
+    config_reads = [path for path in hub.meter.paths() if path.endswith("config.json")]
+    assert len(config_reads) > len(set(config_reads))  # the parts of the lost worker
+    assert parts_in(out) == parts_in(here)
+    for name in parts_in(here):
+        assert (out / name).read_bytes() == (here / name).read_bytes()
+    assert (out / "_scan.json").read_text() == (here / "_scan.json").read_text()
+    assert not list(out.glob("_part*"))
+
+
+def parts_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("part-*.parquet")}
+
+
+def wait_for_parts(running: subprocess.Popen[str], folder: Path, count: int) -> set[str]:
+    deadline = time.monotonic() + 60
+    while len(parts_in(folder)) < count:
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return parts_in(folder)
+
+
+def names_of(parts: set[str], names: list[str]) -> set[str]:
+    numbers = [int(name.removeprefix("part-").partition(".")[0]) for name in parts]
+    return {name for number in numbers for name in names[number * 100 : number * 100 + 100]}
+
+
+def read_of(hub: HubServer, first: int) -> set[str]:
+    """Models that were requested from a request on."""
+    paths = [request.path for request in hub.meter.requests[first:] if request.host == "hub"]
+    return {path.removeprefix("/api/models").split("/resolve/")[0][1:] for path in paths}
+
+
+def test_a_model_that_ends_workers_costs_its_own_row(tmp_path: Path) -> None:
+    """A part that is lost again and again is read model by model."""
+    failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}  # each costs a new worker
+    env = {**os.environ, **failures, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.scanning.dask_ending", str(tmp_path / "out")]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "a part was lost (KilledWorker)" in done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["target"] for row in rows] == [f"org/m{number}" for number in range(250)]
+    assert {row["target"] for row in rows if row["status"] != "ok"} == {"org/m130"}
+    assert rows[130]["error_kind"] == "lost"
+
+
 def test_a_local_cluster_is_an_option(hub: HubServer, tmp_path: Path) -> None:
     scan = Scanner(hub, tmp_path)
     listed = scan.list_of(fill(hub, 5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import tempfile
 import time
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hfinspect import report
 from hfinspect.errors import UsageError
 from hfinspect.scanning.dataset import Dataset
 from hfinspect.scanning.dataset_manifest import Manifest, read_manifest, write_manifest
@@ -24,8 +26,9 @@ from hfinspect.scanning.targets import falls_to
 from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.hub.search import BEGIN, ListPlace, list_models
 
+from ..cli.program import hfinspect
 from ..hub_server import HubServer
-from .scan_support import Scanner, fill
+from .scan_support import Scanner, fill, model_files
 
 dataset = pytest.importorskip("pyarrow.dataset")
 
@@ -142,8 +145,7 @@ def test_what_a_folder_does_not_take(scan: Scanner, tmp_path: Path) -> None:
     for arguments, reason in (
         (["-o", "full"], "holds thesis.txt, expected a new or an empty folder"),
         (["-o", "out/", "-f", "csv"], "expected parquet for a folder"),
-        (["-o", "out/", "--refresh"], "--refresh: needs a file of rows"),
-        (["-o", "out/", "--sort", "parameters"], "needs all rows at once"),
+        (["-o", "out/", "--sort", "parameters"], "sort the rows where you read them (ORDER BY)"),
         (["-o", "out/", "--shard", "3/2"], "expected 1/2 to 2/2"),
     ):
         done = scan(listed, *arguments)
@@ -167,6 +169,126 @@ def test_the_last_part_of_a_stopped_scan_is_not_written(
     assert targets_of(out) == []
     assert scan(listed, "-o", f"{out}/", "--resume").code == 1
     assert targets_of(out) == names
+
+
+def test_a_list_of_no_models_is_a_dataset_of_no_rows(scan: Scanner, tmp_path: Path) -> None:
+    """With columns, and what it grows by later has its place."""
+    listed, out = scan.list_of([]), tmp_path / "out"
+    assert scan(listed, "-o", f"{out}/").code == 0
+    table = dataset.dataset(out, format="parquet").to_table()
+    assert (len(table), table.column_names[:2]) == (0, ["target", "status"])
+    for path in (out, tmp_path / "out.jsonl", tmp_path / "out.csv", tmp_path / "out.parquet"):
+        assert scan(listed, "-o", path, "--overwrite").code == 0
+        assert report(path).rows == 0
+        shown = hfinspect("report", str(path))
+        assert (shown.code, "Traceback" in shown.err) == (0, False)
+    names = fill(scan.hub, 3)
+    assert scan(scan.list_of(names), "-o", f"{out}/", "--resume").code == 0
+    assert targets_of(out) == names
+    assert [path.name for path in out.glob("*.parquet")] == ["part-00000.parquet"]
+
+
+# ---- refresh
+
+
+def changed(scan: Scanner, name: str, number: int) -> None:
+    scan.hub.repos[name].commit(model_files(number))
+
+
+def commits_of(folder: Path) -> dict[str, str]:
+    table = dataset.dataset(folder, format="parquet").to_table(columns=["target", "commit"])
+    return {row["target"]: row["commit"] for row in table.to_pylist()}
+
+
+@pytest.mark.parametrize("query", [True, False])
+def test_a_refresh_reads_what_changed(scan: Scanner, tmp_path: Path, query: bool) -> None:
+    """Rows of other models are taken over, wherever they were; failed ones are read again."""
+    names = fill(scan.hub, 230)
+    out = tmp_path / "out"
+    listed = scan.list_of(["org/none", *names])
+    arguments = ["--author", "org"] if query else [str(listed)]
+    command = [*arguments, "-o", f"{out}/", "--part-rows", "100", "--no-cache"]
+    assert scan(*command).code == (0 if query else 1)
+    before = commits_of(out)
+    for number, name in enumerate((names[3], names[210]), 1):
+        changed(scan, name, 1000 + number)
+    added = ["org/added", "org/none"]
+    for number, name in enumerate(added):
+        scan.hub.add(name, model_files(2000 + number))
+    gone = names[100]
+    del scan.hub.repos[gone]
+    scan.list_of(["org/added", "org/none", *(name for name in names if name != gone)])
+    scan.hub.meter.clear()
+    assert scan(*command, "--refresh").code == 0
+    read = {path.split("/resolve/")[0][1:] for path in scan.hub.meter.paths() if "resolve" in path}
+    assert read == {names[3], names[210], *added}
+    after = commits_of(out)
+    assert sorted(after) == sorted({*names, *added} - {gone})
+    assert len(targets_of(out)) == len(after)
+    assert {name for name in after if before.get(name) != after[name]} == read
+    assert sorted(path.name for path in out.iterdir()) == [
+        "_scan.json",
+        *(f"part-{number:05d}.parquet" for number in range(3)),
+    ]
+    assert report(out).notes == ()
+
+
+@pytest.mark.posix
+def test_a_killed_refresh_leaves_all_rows_and_goes_on(scan: Scanner, tmp_path: Path) -> None:
+    names = fill(scan.hub, 250)
+    out = tmp_path / "out"
+    command = ["--author", "org", "-o", f"{out}/", "--part-rows", "100", "--no-cache"]
+    assert scan(*command).code == 0
+    before = commits_of(out)
+    for number, name in enumerate(names):
+        changed(scan, name, 1000 + number)
+    scan.hub.fail("stall", f"/{names[140]}/resolve", times=1, seconds=60)
+    running = scan.start(*command, "--refresh")
+    wait_for(out / "_refresh", 1)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    assert commits_of(out) == before
+    assert (report(out).rows, report(out).notes) == (250, ())
+    scan.hub.faults.clear()
+    scan.hub.meter.clear()
+    done = scan(*command, "--refresh")
+    assert (done.code, f"the refresh of {out} has 1" in done.err) == (0, True), done.err
+    rows, more = re.findall(r"has (\d+) rows\n.*?(\d+)  ", done.err, re.DOTALL)[0]
+    assert int(rows) + int(more) == 250
+    again = {path.split("/resolve/")[0][1:] for path in scan.hub.meter.paths() if "resolve" in path}
+    assert again.isdisjoint(names[:100])
+    assert targets_of(out) == names
+    assert {name for name, commit in commits_of(out).items() if commit == before[name]} == set()
+    assert not (out / "_refresh").exists()
+
+
+def test_parts_that_took_their_places_halfway_are_followed_by_the_rest(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    folder, names = tmp_path / "rows", [f"org/m{number}" for number in range(10)]
+    run(folder, names[:8], chance, stops=False)
+    with Dataset(folder, TYPES, {}, part_rows=3) as parts:
+        parts.look(resume=True, overwrite=False)
+        fresh = parts.begin_refresh()
+    run(fresh.folder, names[::-1][:5], chance, stops=False)
+    (fresh.folder / "part-00000.parquet").replace(folder / "part-00000.parquet")
+    run(folder, names[::-1][:5], chance, stops=False)
+    assert targets_of(folder) == names[::-1][:5]
+    assert len(list(folder.glob("*.parquet"))) == 2
+    assert not fresh.folder.exists()
+
+
+def test_totals_are_refreshed_too(scan: Scanner, tmp_path: Path) -> None:
+    names = fill(scan.hub, 3)
+    for name in names:
+        scan.hub.repos[name].info["safetensors"] = {"parameters": {"BF16": 5}, "total": 5}
+    for out in ("out/", "out.jsonl"):
+        command = ["--author", "org", "--totals-only", "-o", out]
+        assert scan(*command).code == 0
+        total = report(tmp_path / out).parameters
+        scan.hub.repos[names[1]].info["safetensors"] = {"parameters": {"BF16": 9}, "total": 9}
+        assert scan(*command, "--refresh").code == 0
+        assert report(tmp_path / out).parameters == total + 4
+        scan.hub.repos[names[1]].info["safetensors"] = {"parameters": {"BF16": 5}, "total": 5}
 
 
 # ---- listings by cursor

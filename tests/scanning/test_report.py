@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import hfinspect as library
 from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.scanning import summary
+from hfinspect.scanning.journal import MAX_LINE
 from hfinspect.scanning.lines import FORMATS
 from hfinspect.scanning.rows import LEADING
 
@@ -132,7 +133,6 @@ def test_the_hubs_own_totals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", "does not begin like one"),
         (b"hello\n", "does not begin like one"),
         (b"target,status,unheard\n", "does not begin like one"),
         (b"{}\n", "line 1 is not a row"),
@@ -149,7 +149,7 @@ def test_what_no_scan_has_written(tmp_path: Path, content: bytes, text: str | No
     assert text is None or text in done.err
     assert "Traceback" not in done.err
     (tmp_path / "folder").mkdir()
-    assert "holds no whole part" in hfinspect("report", str(tmp_path / "folder")).err
+    assert "holds no part" in hfinspect("report", str(tmp_path / "folder")).err
     assert "does not exist" in hfinspect("report", str(tmp_path / "nowhere")).err
 
 
@@ -190,6 +190,29 @@ def test_memory_does_not_grow_with_rows_or_names(
     assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_a_cut_last_line_is_left_out_and_said(rows: Path, tmp_path: Path, name: str) -> None:
+    """As long as one character of it is there, and nothing where it is whole."""
+    data = (rows / name).read_bytes()
+    path = tmp_path / name
+    whole = library.report(rows / name)
+    assert whole.notes == ()
+    lines = data.splitlines(keepends=True)
+    for cut in (1, 10, len(lines[-1]) - 1):
+        path.write_bytes(data[: len(data) - cut])
+        found = library.report(path)
+        assert found.rows == whole.rows - 1
+        (note,) = found.notes
+        assert f"line {len(lines)}, the last one, is cut" in note
+    assert "the last one, is cut" in " ".join(hfinspect("report", str(path)).out.split())
+    path.write_bytes(lines[0][:30])
+    found = library.report(path)
+    assert (found.rows, "line 1, the last one" in found.notes[0]) == (0, True)
+    path.write_bytes(lines[0] + b"x" * (MAX_LINE + 5) + b"\n" + lines[1])
+    with pytest.raises(UsageError, match="line 2 is not a row"):
+        library.report(path)
+
+
 def test_an_unfinished_folder_says_so(rows: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     hfinspect("scan", "list.txt", "-o", f"{tmp_path}/parts/", "-q", cwd=rows)
@@ -198,6 +221,10 @@ def test_an_unfinished_folder_says_so(rows: Path, tmp_path: Path) -> None:
     assert library.report(tmp_path / "parts").notes == (
         "the scan is not finished: rows of parts that are not whole are left out",
     )
+    for part in manifest.parent.glob("*.parquet"):
+        part.unlink()
+    begun = library.report(tmp_path / "parts")
+    assert (begun.rows, len(begun.notes)) == (0, 1)
     manifest.write_text("{")
     with pytest.raises(UsageError, match="is not the manifest of a scan"):
         library.report(tmp_path / "parts")

@@ -22,11 +22,11 @@ from ...checkpoints.token_table import (
 )
 from ...checkpoints.weights import check_number
 from ...core.checkpoint import Checkpoint, Shard
+from ...core.collector import collector_paused
 from ...core.progress import Count, Progress
 from ...core.text import clean
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
-from ...formats.strict_json import collector_paused
 from ...inspecting.declared_class import Predicted
 from ...sources.disk import directory_mode, disk_facts, leftovers, passed_over
 from ...sources.hidden import MAX_HIDDEN_FILES, Hidden, hidden_files

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
+from ...core.collector import collector_paused
 from ...errors import FormatError
 from ..base import Reader
 from ..sniff import raise_if_not_weights
-from ..strict_json import collector_paused
 from .header import Header, header_of_mapping, parse_header
 from .spans import refused, validate
 

@@ -72,6 +72,8 @@ class Builds:
         self.known: dict[Any, dict[str, Any]] = {}
         self.says: list[str] = []
         self.zeros: set[str] = set()
+        #: Keys that say "none" by 0 and by every negative number.
+        self.signed: set[str] = set()
         #: Keys that change nothing alone.
         self.conditional: set[str] = set()
         #: Flags that build only where another one is turned as well -> that one, and to what.

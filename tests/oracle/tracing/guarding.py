@@ -168,6 +168,8 @@ class Guarded(Explained):
                 return None  # a guard would read it
             working = self.working.get(key, ())
             null = {"null": True} if None in working else {}
+            if key in self.signed:
+                return {"signed": True, **null}
             if value < 0:
                 return {"least": 0 if key in self.zeros else 1, "but": [value], **null}
             if key in self.zeros or value == 0:

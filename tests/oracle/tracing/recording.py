@@ -29,6 +29,8 @@ CHECKED = 30
 ROUNDS, GATE_SECONDS, FEW = 12, 40.0, 6
 #: Rounds in which a size that has no value is something to explain, and no refusal.
 EAGER = 4
+#: Builds on top of which a negative number is tried.
+NEGATIVE = 6
 
 
 class Recorded(NamedTuple):
@@ -57,7 +59,7 @@ class Recording(Guarded):
         for number in range(ROUNDS):
             self.eager = number < EAGER
             trace, guards = self._widest(held | self._narrowed())
-            self.zeros = set()
+            self.zeros, self.signed = set(), set()
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
             wrong += self._challenged(trace, whole)
@@ -66,6 +68,7 @@ class Recording(Guarded):
             wrong = wrong or self._differing(whole, self.released)
             if not wrong:
                 self._zeros(trace, guards)
+                self._negatives(trace, guards)
                 whole = self._trace(trace, guards)
                 gated, wrong = self._gated(whole, number)
                 if not wrong:
@@ -226,6 +229,28 @@ class Recording(Guarded):
             whole = self._trace(trace, guards)
             if not isinstance(found, Seen) or not self.agrees(whole, found) or self.refused:
                 self.zeros.discard(key)
+
+    def _negatives(self, trace: Trace, guards: Mapping[str, Any]) -> None:
+        """Which keys whose default is negative may be any such number, and 0: where that builds and
+        the trace agrees, on top of builds in which other keys make this one count."""
+        for key in self.effective():
+            held = self.base.env[key]
+            if type(held) is not int or held >= 0 or key in guards:
+                continue
+            told = [one.changes for one in self.seen if key in one.changes]
+            some = [changes for changes in told if changes[key] != held][:NEGATIVE] or [{}]
+            tried = [
+                self.changed({**changes, key: other})
+                for changes in some
+                for other in (0, held - 1, held - 9)
+            ]
+            self.signed.add(key)
+            whole = self._trace(trace, guards)
+            if not all(
+                isinstance(one, Seen) and self.agrees(whole, one) and not self.refused
+                for one in tried
+            ):
+                self.signed.discard(key)
 
     def _missed(self, whole: Any, guards: Any) -> list[Seen]:
         """Of all builds ever made, those that the trace gets wrong."""

@@ -6,7 +6,6 @@ are checked against what was asked, and what is inflated is inflated in pieces.
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import zlib
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
+from ....core.collector import collector_paused
 from ....core.text import clean
 
 #: Inflated at most this much at a time, so that a gzip bomb is noticed by the caller's limit.
@@ -289,17 +289,9 @@ def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]])
 
 
 def parse_json(data: bytes) -> object:
-    """Parsed JSON; BrokenAnswerError if it is none.
-
-    The cyclic garbage collector rests meanwhile: it would walk hundreds of thousands of new
-    objects again and again, and parsed JSON has no cycles.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
+    """Parsed JSON; BrokenAnswerError if it is none."""
     try:
-        return json.loads(data)
+        with collector_paused():
+            return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise BrokenAnswerError("answered something that is not JSON") from error
-    finally:
-        if collecting:
-            gc.enable()
