@@ -33,8 +33,9 @@ def config_number(config: Mapping[str, object] | None, *keys: str) -> int | None
 
 
 def vocab_size(config: Mapping[str, object] | None) -> int | None:
-    """The config's vocab_size, also where it is nested; None where it has none."""
-    return config_number(config, "vocab_size")
+    """The config's vocab_size (ChatGLM: padded_vocab_size), also where it is nested; None where it
+    has none."""
+    return config_number(config, "vocab_size", "padded_vocab_size")
 
 
 def token_embedding(inspection: Inspection) -> TensorInfo | None:

@@ -59,8 +59,11 @@ def tokenizer_folders(files: Mapping[str, FileEntry]) -> tuple[str, ...]:
 
 
 def encoder_of(folder: str) -> str:
-    """The folder of the text encoder that a pipeline's tokenizer is for."""
-    return "text_encoder".join(folder.rsplit("tokenizer", 1))
+    """The folder of the text encoder that a pipeline's tokenizer is for; a processor has one for
+    the first."""
+    if "tokenizer" in folder:
+        return "text_encoder".join(folder.rsplit("tokenizer", 1))
+    return "text_encoder/" if folder == "processor/" else folder
 
 
 def template_paths(files: Mapping[str, FileEntry], folder: str) -> list[str]:

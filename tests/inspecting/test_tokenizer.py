@@ -149,6 +149,10 @@ def test_a_gguf_file_that_its_own_writer_wrote(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     other, library = facts_of("bpe-chatml", tmp_path / "files")
     assert (facts.vocabulary.tokens, facts.vocabulary.kind) == (library["tokens"], "gpt2")
+    added = len(library["added"])
+    normal = library["tokens"] - added
+    assert facts.vocabulary.types == {"normal": normal, "control": added}
+    assert (facts.vocabulary.added, facts.vocabulary.special) == (added, added)
     assert {one.role: one.tokenizer for one in facts.special} == {
         one.role: one.tokenizer for one in other.special
     }
@@ -280,6 +284,45 @@ def test_a_pipeline_of_the_hub_costs_its_small_files(hub: HubServer) -> None:
     read = {path.partition("/")[2] for path in paths}
     assert read == set(pipeline()) - {"model_index.json", "tokenizer/merges.txt"}
     assert len(paths) == len(read)
+
+
+def test_a_processor_of_a_pipeline_is_for_its_text_encoder(tmp_path: Path) -> None:
+    write(pipeline(), tmp_path)
+    encoder = {"model_type": "chatglm", "padded_vocab_size": 9}
+    write({"processor/tokenizer.json": made("single")["tokenizer.json"]}, tmp_path)
+    (tmp_path / "text_encoder" / "config.json").write_text(json.dumps(encoder))
+    first = hfinspect.tokenizer(tmp_path).parts[0]
+    assert (first.component, first.vocabulary.tokens, first.vocabulary.rows) == ("processor", 32, 9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"), [(56, {}), (55, {"HI314"}), (60, {"HI316"}), (None, {})]
+)
+def test_an_audit_counts_the_pieces_as_the_class_does(
+    tmp_path: Path, rows: int | None, found: set[str]
+) -> None:
+    spiece = json.loads((FOLDER.parent / "vocabularies" / "pieces.json").read_text("utf-8"))
+    config = {"model_type": "xlm-roberta", "vocab_size": rows}
+    name = "XLMRobertaTokenizer" if rows else "SomeTokenizer"
+    files = {
+        "sentencepiece.bpe.model": base64.b64decode(spiece["unigram"]["data"]),
+        "tokenizer_config.json": json.dumps({"tokenizer_class": name}).encode(),
+        "config.json": json.dumps(config if rows else {**config, "vocab_size": 9}).encode(),
+    }
+    write(files, tmp_path)
+    codes = {one.code for one in hfinspect.audit(tmp_path).findings}
+    assert codes & {"HI314", "HI316"} == set(found)
+
+
+def test_a_named_token_that_no_list_has_needs_a_row(tmp_path: Path) -> None:
+    folder_of(tmp_path, tokenizer_config={"pad_token": "<new>"})
+    facts = hfinspect.tokenizer(tmp_path)
+    assert [(one.content, one.given, one.file) for one in facts.added_tokens] == [
+        ("<new>", 32, "tokenizer_config.json")
+    ]
+    assert rules(facts) == ["tokenizer-beyond-vocabulary"]
+    (finding,) = [one for one in hfinspect.audit(tmp_path).findings if one.code == "HI314"]
+    assert (finding.file, finding.text) == ("tokenizer_config.json", "its highest id is 32")
 
 
 def test_more_tokenizers_than_are_read(tmp_path: Path) -> None:
