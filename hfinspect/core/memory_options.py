@@ -159,7 +159,9 @@ class TrainingOptions:
         None, "Modules to train in full: lm_head,embed_tokens.", metavar="NAMES"
     )
     seq: int | str | None = option(
-        None, "Tokens per training sequence. Default: 2048.", metavar="TOKENS"
+        None,
+        "Tokens per training sequence. Default: 2048, or the model's context.",
+        metavar="TOKENS",
     )
     optimizer: str = option("adamw", f"Optimizer: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS)
     precision: str = option(

@@ -17,7 +17,9 @@ def lay_out_training(found: Training, *, full: bool = True) -> list[Block]:
     if found.estimates and full:
         items = tuple((name, byte_size(size)) for name, size in found.estimates.items())
         blocks += [Paragraph("Published estimates, not part of the sums"), Facts(items)]
-    return [*blocks, *(Paragraph(note, "note") for note in found.notes)]
+    unknown = f"activations: {found.activations_unknown}" if found.activations is None else ""
+    notes = [note for note in (unknown, *found.notes) if note]
+    return [*blocks, *(Paragraph(note, "note") for note in notes)]
 
 
 def lay_out_flops(found: Flops) -> Facts:
@@ -87,7 +89,7 @@ def _sum(found: Training) -> Table:
         (line.name, line.nbytes, byte_size(line.nbytes), line.formula) for line in lines
     ]
     if found.activations is None:
-        rows.append(("activations", "unknown", "unknown", found.activations_unknown))
+        rows.append(("activations", "unknown", "unknown", ""))
     total = found.total
     if total is None:
         rows.append(("states", found.states_nbytes, byte_size(found.states_nbytes), ""))

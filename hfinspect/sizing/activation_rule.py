@@ -108,7 +108,7 @@ def rule_name(
     if kind not in recorded or not prediction.architecture.endswith(_HEADS):
         return "", (
             f"no recorded rule covers the activations of {prediction.architecture} "
-            f"(known: language models of {', '.join(recorded)})"
+            f"(there are rules for language models of {len(recorded)} types)"
         )
     variant, reason = _variant(kind, config)
     reason = reason or _not_as_recorded(kind, config)

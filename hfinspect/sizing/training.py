@@ -53,7 +53,7 @@ _ADAPTER: Final = PRECISIONS["fp32"]
 _WRITES: Final = tuple(
     "ForCausalLM LMHeadModel ForConditionalGeneration MarianMTModel ForMaskedLM".split()
 )
-#: Tokens of a training sequence where none are named.
+#: Tokens of a training sequence where none are named, and the model takes so many.
 USUAL_TOKENS: Final = 2048
 #: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
 _NF4_BLOCK, _SCALE_BLOCK = 64, 256
@@ -61,7 +61,8 @@ _NF4_BLOCK, _SCALE_BLOCK = 64, 256
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """The choices of ``--train``, checked."""
+    """The choices of ``--train``, checked. ``names_tokens`` is False where ``tokens`` are the usual
+    ones, which are fewer for a model of less context."""
 
     method: str
     optimizer: Optimizer
@@ -76,6 +77,7 @@ class TrainRequest:
     attention: str | None = None
     saved: tuple[str, ...] = ()
     encoder_tokens: int | None = None
+    names_tokens: bool = True
 
 
 def training_request(method: str, options: MemoryOptions) -> TrainRequest:
@@ -112,6 +114,7 @@ def training_request(method: str, options: MemoryOptions) -> TrainRequest:
         options.attention,
         parse_targets(options.modules_to_save),
         options.encoder_tokens,
+        options.seq is not None,
     )
 
 
@@ -129,6 +132,9 @@ def size_training(
         return "its architecture is not in the catalog"
     if inspection.quantization is not None:
         return "its weights are packed: name the model that they were made from"
+    context = inspection.facts.context
+    if context and not request.names_tokens:
+        request = replace(request, tokens=min(request.tokens, context))
     sized = _states(prediction, weights, request)
     if isinstance(sized, str):
         return sized
@@ -154,7 +160,7 @@ def size_training(
         adapters=sized.adapters,
         saved=sized.saved,
         estimates=_estimates(prediction, request, inspection.config or {}),
-        notes=(*_notes(request), *_unnamed(prediction, request)),
+        notes=(*_notes(request, context), *_unnamed(prediction, request)),
     )
 
 
@@ -456,8 +462,10 @@ def _unnamed(prediction: Prediction, request: TrainRequest) -> tuple[str, ...]:
     return ("with transformers 5, peft 0.21.2 wants the targets of this type to be named",)
 
 
-def _notes(request: TrainRequest) -> tuple[str, ...]:
+def _notes(request: TrainRequest, context: int | None) -> tuple[str, ...]:
     notes = ["gradients of activations and the device's runtime are not included"]
+    if context is not None and request.tokens > context:
+        notes.append(f"{request.tokens:,} tokens are more than the model's own {context:,}")
     if request.method == "qlora":
         notes.append(
             "weights outside the packed layers stay in 16 bits; peft's "
