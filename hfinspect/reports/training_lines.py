@@ -9,50 +9,55 @@ from ..core.training_bytes import Training
 from .document import Block, Column, Facts, Paragraph, Table
 
 
-def lay_out_training(found: Training, *, full: bool = True) -> list[Block]:
+def lay_out_training(training: Training, *, full: bool = True) -> list[Block]:
     """The way of training, the sum line by line, and where all is shown the named estimates."""
-    blocks: list[Block] = [_facts(found), _sum(found)]
-    if found.adapters:
-        blocks.append(_adapters(found))
-    if found.estimates and full:
-        items = tuple((name, byte_size(size)) for name, size in found.estimates.items())
+    blocks: list[Block] = [_facts(training), _sum(training)]
+    if training.adapters:
+        blocks.append(_adapters(training))
+    if training.estimates and full:
+        items = tuple((name, byte_size(size)) for name, size in training.estimates.items())
         blocks += [Paragraph("Published estimates, not part of the sums"), Facts(items)]
-    unknown = f"activations: {found.activations_unknown}" if found.activations is None else ""
-    notes = [note for note in (unknown, *found.notes) if note]
+    unknown = f"activations: {training.activations_unknown}" if training.activations is None else ""
+    notes = [note for note in (unknown, *training.notes) if note]
     return [*blocks, *(Paragraph(note, "note") for note in notes)]
 
 
-def lay_out_flops(found: Flops) -> Facts:
+def lay_out_flops(flops: Flops) -> Facts:
     """FLOPs of a pass over the main context, of one more token, and the rule of thumb."""
-    places = f"{found.batch} × {found.tokens:,} tokens"
-    causal = f"{_flops(found.forward_causal)} with a causal kernel's half"
-    prefill = f"{_flops(found.forward)} for {places}, attention as the full square; {causal}"
-    step = f"{_flops(found.step)} (three passes, full square)"
-    error = found.six_nd_error
+    places = f"{flops.batch} × {flops.tokens:,} tokens"
+    causal = f"{_flops(flops.forward_causal)} with a causal kernel's half"
+    prefill = f"{_flops(flops.forward)} for {places}, attention as the full square; {causal}"
+    step = f"{_flops(flops.step)} (three passes, full square)"
+    error = flops.six_nd_error
     side = "low" if error < 0 else "high"
-    rule = f"the 6ND rule of thumb gives {_flops(found.six_nd)}, {abs(error):.0%} {side}"
+    rule = f"the 6ND rule of thumb gives {_flops(flops.six_nd)}, {abs(error):.0%} {side}"
     return Facts(
         (
-            ("FLOPs", f"{_flops(found.next_token)} for the next token at {found.tokens:,}"),
+            ("FLOPs", f"{_flops(flops.next_token)} for the next token at {flops.tokens:,}"),
             ("prefill", prefill),
-            ("matrices", f"{found.formula} = {found.matrices:,}"),
-            ("attention", f"{found.attention_formula} = {found.attention_full:,}"),
+            ("matrices", f"{flops.formula} = {flops.matrices:,}"),
+            ("attention", f"{flops.attention_formula} = {flops.attention_full:,}"),
             ("training step", f"{step}; {rule}"),
         )
     )
 
 
-def lay_out_reading(found: Reading) -> Facts:
+def lay_out_reading(reading: Reading) -> Facts:
     """Bytes that the next token reads, FLOPs for each, and the upper limit of the speed."""
-    items = [("read", f"{byte_size(found.nbytes)} at least for the next token, {found.formula}")]
-    if found.tokens_per_second is not None:
-        rate = f"{byte_size(found.bandwidth or 0)}/s"
+    items = [
+        ("read", f"{byte_size(reading.nbytes)} at least for the next token, {reading.formula}")
+    ]
+    if reading.tokens_per_second is not None:
+        rate = f"{byte_size(reading.bandwidth or 0)}/s"
         items = [
-            ("speed", f"at most {found.tokens_per_second:,.1f} tokens/s by {rate}: {found.formula}")
+            (
+                "speed",
+                f"at most {reading.tokens_per_second:,.1f} tokens/s by {rate}: {reading.formula}",
+            )
         ]
-    if found.decode_intensity is not None and found.prefill_intensity is not None:
-        words = f"{found.decode_intensity:,.1f} FLOPs per byte for the next token"
-        items.append(("intensity", f"{words}, {found.prefill_intensity:,.0f} at prefill"))
+    if reading.decode_intensity is not None and reading.prefill_intensity is not None:
+        words = f"{reading.decode_intensity:,.1f} FLOPs per byte for the next token"
+        items.append(("intensity", f"{words}, {reading.prefill_intensity:,.0f} at prefill"))
     return Facts(tuple(items))
 
 
@@ -63,39 +68,39 @@ def _flops(count: int) -> str:
     return f"{count:,} FLOP"
 
 
-def _facts(found: Training) -> Facts:
-    zero = f", ZeRO stage {found.zero} on {found.gpus} devices" if found.gpus > 1 else ""
-    how = f"{found.method}, {found.optimizer}, {found.precision}{zero}"
-    again = ", activations computed again" if found.checkpointing else ""
-    items = [("training", f"{how}, {found.batch} × {found.tokens:,} tokens{again}")]
-    if found.rank is not None:
-        items.append(("adapters", f"rank {found.rank} at {', '.join(found.targets)}"))
-    if found.saved:
-        items.append(("saved whole", ", ".join(found.saved)))
-    whole = f" next to {found.frozen:,} frozen" if found.frozen else ""
-    items.append(("trainable", f"{found.trainable:,} parameters{whole}"))
+def _facts(training: Training) -> Facts:
+    zero = f", ZeRO stage {training.zero} on {training.gpus} devices" if training.gpus > 1 else ""
+    how = f"{training.method}, {training.optimizer}, {training.precision}{zero}"
+    again = ", activations computed again" if training.checkpointing else ""
+    items = [("training", f"{how}, {training.batch} × {training.tokens:,} tokens{again}")]
+    if training.rank is not None:
+        items.append(("adapters", f"rank {training.rank} at {', '.join(training.targets)}"))
+    if training.saved:
+        items.append(("saved whole", ", ".join(training.saved)))
+    frozen = f" next to {training.frozen:,} frozen" if training.frozen else ""
+    items.append(("trainable", f"{training.trainable:,} parameters{frozen}"))
     return Facts(tuple(items))
 
 
-def _sum(found: Training) -> Table:
+def _sum(training: Training) -> Table:
     columns = (
         Column("name", "on one device"),
         Column("nbytes", "bytes", "int"),
         Column("size", "size"),
         Column("formula", "formula", "math"),
     )
-    lines = [*found.states, *(line for line in (found.activations, found.logits) if line)]
+    lines = [*training.states, *(line for line in (training.activations, training.logits) if line)]
     rows: list[tuple[str | int, ...]] = [
         (line.name, line.nbytes, byte_size(line.nbytes), line.formula) for line in lines
     ]
-    if found.activations is None:
+    if training.activations is None:
         rows.append(("activations", "unknown", "unknown", ""))
-    total = found.total
+    total = training.total
     if total is None:
-        rows.append(("states", found.states_nbytes, byte_size(found.states_nbytes), ""))
+        rows.append(("states", training.states_nbytes, byte_size(training.states_nbytes), ""))
     else:
-        step = found.step
-        if step is not None and total == found.states_nbytes + step.nbytes:
+        step = training.step
+        if step is not None and total == training.states_nbytes + step.nbytes:
             rows.append(
                 (
                     f"{step.name} (instead of activations and logits)",
@@ -110,7 +115,7 @@ def _sum(found: Training) -> Table:
     )
 
 
-def _adapters(found: Training) -> Table:
+def _adapters(training: Training) -> Table:
     columns = (
         Column("name", "adapters at"),
         Column("count", "matrices", "int"),
@@ -126,8 +131,8 @@ def _adapters(found: Training) -> Table:
             group.columns,
             group.rows,
             group.parameters,
-            f"{group.count} × {found.rank} × ({group.columns:,} + {group.rows:,})",
+            f"{group.count} × {training.rank} × ({group.columns:,} + {group.rows:,})",
         )
-        for group in found.adapters
+        for group in training.adapters
     )
     return Table(columns, rows, optional=("formula",))
