@@ -22,6 +22,7 @@ from hfinspect.auditing.facts.graphs import (
 )
 from hfinspect.auditing.facts.templates import danger_in
 from hfinspect.checkpoints.json_files import parse_json
+from hfinspect.checkpoints.token_table import parse_tokenizer
 from hfinspect.checkpoints.weight_map import parse_index
 from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader
@@ -85,6 +86,12 @@ def texts(data: bytes) -> None:
     parse_json("fuzzed", data)
 
 
+def token_lists(data: bytes) -> None:
+    for path in ("tokenizer.model", "qwen.tiktoken", "tekken.json"):
+        with contextlib.suppress(HfinspectError):
+            parse_tokenizer(path, data)
+
+
 def as_safetensors_does(data: bytes) -> None:
     """The library accepts exactly what we accept, and finds the same tensors."""
     assert_same_verdict(data)
@@ -118,6 +125,7 @@ TARGETS: dict[str, Target] = {
         graphs,
         hdf5,
         texts,
+        token_lists,
         as_safetensors_does,
         as_gguf_does,
     )
@@ -148,6 +156,8 @@ def seeds() -> list[bytes]:
         gzip.compress(plain),
         onnx,
         keras,
+        b"\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02\x0a\x03\x0a\x01a",
+        b"IQ== 0\nIg== 1\n",
         b"",
         bytes(64),
     ]
