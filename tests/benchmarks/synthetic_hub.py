@@ -189,8 +189,9 @@ class Counts(list[Request]):
 class SyntheticHub(HubServer):
     """``count`` repos; ``times`` is how much faster than the Hub's its quotas' time goes."""
 
-    def __init__(self, count: int, times: float) -> None:
+    def __init__(self, count: int, times: float, quotas: Mapping[str, int] = QUOTAS) -> None:
         super().__init__()
+        self.quotas = quotas
         self.repos = LazyRepos(count)  # type: ignore[assignment]
         self.requests = self.meter.requests = Counts()
         self._signed = Latest()
@@ -221,7 +222,7 @@ class SyntheticHub(HubServer):
         left, seconds = self._left(quota)
         headers = {
             "RateLimit": f'"{quota}";r={max(left, 0)};t={math.ceil(seconds)}',
-            "RateLimit-Policy": f'"fixed window";"{quota}";q={QUOTAS[quota]};w='
+            "RateLimit-Policy": f'"fixed window";"{quota}";q={self.quotas[quota]};w='
             f"{math.ceil(self._window)}",
         }
         if left < 0:
@@ -242,8 +243,8 @@ class SyntheticHub(HubServer):
             before, used = self._used.get(quota, (window, 0))
             used = used + 1 if before == window else 1
             self._used[quota] = window, used
-            left, seconds = QUOTAS[quota] - used, (window + 1) * self._window - now
-            self.most[quota] = max(self.most[quota], min(used, QUOTAS[quota]))
+            left, seconds = self.quotas[quota] - used, (window + 1) * self._window - now
+            self.most[quota] = max(self.most[quota], min(used, self.quotas[quota]))
             if left == 0:
                 self.used_up[quota] += seconds
         return left, seconds

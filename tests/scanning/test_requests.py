@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from ..benchmarks.synthetic_hub import AUTHOR, SyntheticHub, mishap, name_of
 from ..cli.program import ROOT
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill, model_files
@@ -36,6 +38,26 @@ def test_requests_of_a_scan(hub: HubServer, tmp_path: Path, asked: tuple[str, ..
     api = hub.meter.count("hub", "/api/models")
     assert (api, hub.meter.count("hub", "/resolve/"), hub.meter.count("cdn")) == COSTS[asked]
     assert len(hub.meter.requests) == sum(COSTS[asked])
+
+
+def test_a_quota_holds_a_scan_back_and_costs_no_row(tmp_path: Path) -> None:
+    """25 resolves in 300 seconds, in time that goes 300 times as fast: the scan waits for the next
+    window as the answers' RateLimit says, and those that were sent together with the last one that
+    was granted are all that is refused."""
+    hub = SyntheticHub(60, times=300, quotas={"api": 10, "resolve": 25})
+    try:
+        begun = time.monotonic()
+        done = Scanner(hub, tmp_path)("--author", AUTHOR, "--source", "config", "--jobs", "4")
+        seconds = time.monotonic() - begun
+        told, counts = hub.told(), hub.requests.counts
+    finally:
+        hub.close()
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["target"] for row in rows] == [name_of(number) for number in range(60)]
+    assert [row["error_kind"] for row in rows] == [mishap(number)[1] for number in range(60)]
+    assert counts["resolve"] - told["refused"] >= 60
+    assert told["refused"] <= 3 * 8
+    assert seconds > 1  # the third window begins a second after the second one at the earliest
 
 
 def test_the_table_of_the_documentation() -> None:
