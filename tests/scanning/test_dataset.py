@@ -179,7 +179,7 @@ def test_a_list_of_no_models_is_a_dataset_of_no_rows(scan: Scanner, tmp_path: Pa
     assert (len(table), table.column_names[:2]) == (0, ["target", "status"])
     for path in (out, tmp_path / "out.jsonl", tmp_path / "out.csv", tmp_path / "out.parquet"):
         assert scan(listed, "-o", path, "--overwrite").code == 0
-        assert report(path).rows == 0
+        assert (report(path).rows, report(path).counted_by) == (0, "hfinspect")
         shown = hfinspect("report", str(path))
         assert (shown.code, "Traceback" in shown.err) == (0, False)
     names = fill(scan.hub, 3)
