@@ -89,7 +89,9 @@ class Loader(ABC):
         if subject.device is not None:
             others.append(self.of_card(subject))
         launch = Launch()
-        if NO not in (of_class.answer, *(check.answer for check in others)):
+        if of_class.answer == UNKNOWN and not subject.is_gguf:
+            launch = Launch(unknown=of_class.reason)  # what would be started is not known
+        elif NO not in (of_class.answer, *(check.answer for check in others)):
             launch = self.launch(subject)
             others.append(launch.fits)
         checks = (of_class, *others)

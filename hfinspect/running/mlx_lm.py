@@ -86,7 +86,8 @@ class MlxLm(Loader):
             f"--decode-concurrency {batch} --prompt-concurrency {batch}",
             f"--prefill-step-size {PREFILL_TOKENS}",
         ]
-        because.append(f"{batch} at once: each sequence more has a cache of its own")
+        sequences = "1 sequence" if batch == 1 else f"{batch} sequences"
+        because.append(f"{sequences} at once: each has a cache of its own")
         if device is not None and sized.weights.per_device is not None and sized.main is not None:
             left = device[1] - sized.weights.per_device - sized.main.workspace.nbytes
             flags.insert(1, f"--prompt-cache-bytes {left}")

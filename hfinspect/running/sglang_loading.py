@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..core.engine_answers import UNKNOWN, YES
 from ..core.footprint import Memory
+from ..core.text import byte_size
 from .loader import Check
 from .served import ServerLoader
 from .subject import Subject
@@ -54,4 +55,7 @@ class SglangLoader(ServerLoader):
     ) -> tuple[list[str], list[str]]:
         split = (("--tp-size", sized.tensor_parallel), ("--pp-size", sized.pipeline_parallel))
         flags = [f"{flag} {count}" for flag, count in split if count > 1]
-        return flags, ["what SGLang keeps free for CUDA graphs is not in any config"]
+        left = None if sized.main is None else sized.main.workspace.nbytes
+        if left is None:
+            return flags, []
+        return flags, [f"{byte_size(left)} left free for steps and CUDA graphs, by SGLang's rule"]

@@ -162,4 +162,4 @@ class Subject:
                 request = replace(request, device=replace(request.device, nbytes=nbytes))
             return plan(self.inspection, self.prediction, request)
         except UsageError as error:
-            return str(error)
+            return f"{error}: {error.hint}" if error.hint else str(error)

@@ -60,11 +60,14 @@ class TensorRtLlm(Loader):
         architecture = subject.architecture
         if not architecture:
             return Check(UNKNOWN, "the config names no class")
-        if architecture in self.lists["classes"]:
+        if self._registers(subject):
             return Check(YES, f"class {architecture}", architecture)
         if architecture in self.lists["autodeploy"]:
             return Check(YES, f"{architecture} by its backend AutoDeploy", architecture)
         return Check(NO, f"it registers no class {architecture}")
+
+    def _registers(self, subject: Subject) -> bool:
+        return subject.architecture in self.lists["classes"]
 
     # ---- the packing
 
@@ -168,10 +171,9 @@ class TensorRtLlm(Loader):
         flags, because = [], []
         tokens = tokens_of(subject, sized)
         if tokens is not None:
-            in_blocks = (
-                tokens if tokens == sized.own_context else tokens // _BLOCK * _BLOCK or tokens
-            )
-            flags.append(f"--max_seq_len {in_blocks}")
+            if tokens != sized.own_context and subject.options.context is None:
+                tokens = tokens // _BLOCK * _BLOCK or tokens
+            flags.append(f"--max_seq_len {tokens}")
             because.append(why_tokens(subject, sized, tokens))
             context = min(LEAST_CONTEXT, tokens)
             if requests := self._requests(subject, sized, context):
@@ -183,7 +185,7 @@ class TensorRtLlm(Loader):
         because.append(f"the cache takes {_PERCENT}% of what is free, its own default")
         split = (("--tp_size", sized.tensor_parallel), ("--pp_size", sized.pipeline_parallel))
         flags += [f"{flag} {count}" for flag, count in split if count > 1]
-        if subject.architecture not in self.lists["classes"]:
+        if subject.architecture in self.lists["autodeploy"] and not self._registers(subject):
             flags.append("--backend _autodeploy")
         return flags, because
 

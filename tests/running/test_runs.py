@@ -367,3 +367,17 @@ def test_repacked_weights_are_converted_as_they_are() -> None:
     assert "bytes" in answer.launch_unknown  # this config does not say what is packed
     found = hfinspect.runs(config, engine="llama.cpp", on="RTX 4090")
     assert "no further line for llama.cpp" in " ".join(found.to_markdown().split())
+
+
+def test_a_model_without_a_class_gets_no_line() -> None:
+    config = {name: value for name, value in LLAMA.items() if name != "architectures"}
+    found = hfinspect.runs({**config, "model_type": "never_heard_of"}, on="H100")
+    assert {one.engine for one in found.answers if one.launch} == set()
+    for name in ("vllm", "tensorrt-llm", "llama.cpp"):
+        (one,) = (one for one in found.answers if one.engine == name)
+        assert (one.answer, one.launch_unknown) == ("unknown", "the config names no class")
+
+
+def test_a_context_that_was_named_is_the_one_of_the_line() -> None:
+    one = asked(LLAMA, "tensorrt-llm", on="H100", context=5001)
+    assert "--max_seq_len 5001 " in one.launch[0].command
