@@ -54,6 +54,8 @@ _OWN_CODE: Final = "its processor is code in its own repo, which is never run"
 _NO_TEXT: Final = "it takes no image or sound into a text that it writes"
 _LATER: Final = "its processor has no rule yet"
 _CROSS: Final = "its decoder hears through cross-attention, whose positions have no rule yet"
+_FRAMES: Final = "it writes frame by frame what it hears, and has no prompt"
+_SPEAKS: Final = "it is made to speak, not to hear"
 _WHILE: Final = "it hears while it writes: each of its positions holds a piece of the sound"
 
 #: Why a type of the catalog that sees or hears has no rule.
@@ -77,6 +79,15 @@ REFUSED: Final[Mapping[str, str]] = {
         "canary cohere_asr moonshine moonshine_streaming pop2piano seamless_m4t seamless_m4t_v2 "
         "speech-encoder-decoder speech_to_text".split(),
         _CROSS,
+    ),
+    **dict.fromkeys(
+        "data2vec-audio granite_speech5_ctc hubert lasr_ctc omniasr_ctc parakeet_ctc sew sew-d "
+        "unispeech unispeech-sat wav2vec2 wav2vec2-bert wav2vec2-conformer wavlm".split(),
+        _FRAMES,
+    ),
+    **dict.fromkeys(
+        "bark csm dia higgs_audio_v2 musicgen musicgen_melody pocket_tts speecht5 vits".split(),
+        _SPEAKS,
     ),
     **dict.fromkeys(("kyutai_speech_to_text", "voxtral_realtime"), _WHILE),
     **dict.fromkeys(
