@@ -21,6 +21,7 @@ import pytest
 import hfinspect
 from hfinspect.web.answering import Reach
 from hfinspect.web.serving import gate, loopback
+from hfinspect.web.serving.dropped import Dropped
 
 from ..builders import SMALL_BERT, safetensors_bytes
 from ..cli.program import process
@@ -495,3 +496,30 @@ def test_quiet_shows_the_address_alone(tmp_path: Path) -> None:
     server.process.send_signal(signal.SIGTERM)
     out, err = server.process.communicate(timeout=60)
     assert (out, err) == ("", "")
+
+
+def test_a_part_that_a_request_took_with_it_is_ordered_again() -> None:
+    """A page that asks the next question gives up the request of the last one, which may have taken
+    an order."""
+    dropped = Dropped({"config.json": 2})
+    parts: list[bytes] = []
+    reading = threading.Thread(
+        target=lambda: parts.append(dropped.part("config.json", 0, 2)), daemon=True
+    )
+    reading.start()
+    lost = dropped.next_part("", b"")
+    again = dropped.next_part("", b"")
+    assert again == lost
+    given_up = threading.Thread(target=dropped.next_part, args=("", b""), daemon=True)
+    given_up.start()  # it takes the order as well
+    while dropped._requests < 3:
+        time.sleep(0.01)
+    bringing = threading.Thread(target=dropped.next_part, args=(again["id"], b"{}"), daemon=True)
+    bringing.start()
+    for thread in (reading, given_up):
+        thread.join(5)
+        assert not thread.is_alive()
+    dropped.answered()
+    bringing.join(5)
+    assert not bringing.is_alive()
+    assert parts == [b"{}"]

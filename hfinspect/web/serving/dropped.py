@@ -53,6 +53,7 @@ class Dropped:
         self._orders: deque[_Order] = deque()
         self._sent: dict[str, _Order] = {}
         self._answers = 0
+        self._requests = 0
 
     def answered(self) -> None:
         """A question was answered: the page's open request may go."""
@@ -90,16 +91,22 @@ class Dropped:
 
     def next_part(self, brought: str, data: bytes) -> dict[str, Any]:
         """Take the part that the page ``brought``, and return the next order, or nothing after some
-        seconds without one."""
+        seconds without one. A page has one such request: an earlier one was given up, and so was
+        the order that it took back."""
         with self._changed:
             order = self._sent.pop(brought, None)
             if order is not None:
                 order.data = data
                 order.come.set()
-            before, until = self._answers, time.monotonic() + _WAIT
+            self._orders.extendleft(self._sent.values())
+            self._sent.clear()
+            self._requests += 1
+            self._changed.notify_all()
+            until, before = time.monotonic() + _WAIT, (self._answers, self._requests)
             while not self._orders:
                 left = until - time.monotonic()
-                if self._answers != before or not self._changed.wait(max(left, 0)):
+                self._changed.wait(max(left, 0))
+                if left <= 0 or before != (self._answers, self._requests):
                     return {}
             order = self._orders.popleft()
             self._sent[order.id] = order
