@@ -22,6 +22,7 @@ from .sizing import (
     test_recipes,
     test_recipes_by_tools,
     test_sglang_reserve,
+    test_tool_layouts,
     test_transformers_workspace,
     test_vllm_pages,
 )
@@ -61,6 +62,7 @@ def rows() -> Iterator[Row]:
     )
     yield _types()
     yield from _sizes()
+    yield from _layouts()
 
 
 def _caches() -> Iterator[Row]:
@@ -128,6 +130,30 @@ def _sizes() -> Iterator[Row]:
             for right in test_recipes_by_tools.compared(kept, Path(folder)):
                 counts[not right] += 1
             yield Row(what, judge, counts[0], 0, counts[1])
+
+
+#: Distribution -> what the tool is called.
+_CALLED = {
+    "llmcompressor": "llm-compressor",
+    "auto-round": "AutoRound",
+    "gptqmodel": "GPTQModel",
+    "autoawq": "AutoAWQ",
+}
+
+
+def _layouts() -> Iterator[Row]:
+    """Files of quantising tools: by the config alone, by the headers, and as recipes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for tool, version in sorted(test_tool_layouts.RECORDED["tools"].items()):
+            (own := Path(folder) / tool).mkdir()
+            counts = [0, 0]
+            for right in test_tool_layouts.compared(tool, own):
+                counts[not right] += 1
+            what = "tensors from the config, parameters from the file"
+            yield Row(what, f"{_CALLED[tool]} {version}", counts[0], 0, counts[1])
+        sizes = [ours == real for _, ours, real in test_tool_layouts.recipes(Path(folder))]
+        what = "bytes of a file under nine recipes"
+        yield Row(what, "the same tools", sum(sizes), 0, sizes.count(False))
 
 
 _PAGE = """# Compared with the real engines

@@ -105,14 +105,30 @@ def each(m: Mixture) -> Module:
     return experts(m.count, m.used, expert, class_name=f"{m.d.name}Experts")
 
 
+#: Model types whose experts llm-compressor takes apart for itself, and saves under its own names.
+_TAKEN_APART = frozenset({"mixtral", "minimax", "minimax_m2"})
+
+
+def _is_taken_apart(c: ModelConfig) -> bool:
+    """Whether llm-compressor wrote the files with a transformers that joins experts. Source:
+    llmcompressor/modeling/moe (0.14), whose saves have gate_proj, up_proj and down_proj."""
+    quantized = c.given.get("quantization_config")
+    if c.kind not in _TAKEN_APART or not isinstance(quantized, Mapping):
+        return False
+    by = quantized.get("quant_method") == "compressed-tensors"
+    return by and c.saved_by is not None and c.saved_by >= (5, 0)
+
+
 def lettered(expert: str = "MLP", *, act: bool = True, of: str = "") -> Callable[[Mixture], Module]:
     """The same in files with Mixtral's names: w1 (gate), w3 (up) and w2 (down); ``of`` ends the
     name of a class that holds them, where there is one."""
 
     def part(m: Mixture) -> Module:
+        if _is_taken_apart(m.c):
+            return each(m)
         shown = (m.d.act(m.c) or "Identity") if act else None
-        each = w_expert(f"{m.d.name}{expert}", m.width, m.inner, act=shown)
-        return experts(m.count, m.used, each, class_name=(of and f"{m.d.name}{of}") or "ModuleList")
+        one = w_expert(f"{m.d.name}{expert}", m.width, m.inner, act=shown)
+        return experts(m.count, m.used, one, class_name=(of and f"{m.d.name}{of}") or "ModuleList")
 
     return part
 

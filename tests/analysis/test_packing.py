@@ -33,6 +33,10 @@ def ct(layout: str, groups: Any, **more: object) -> dict[str, Any]:
     )
 
 
+def _linears(**weights: object) -> dict[str, Any]:
+    return {"group_0": {"targets": ["Linear"], "weights": weights}}
+
+
 def modelopt(algorithm: str, **more: object) -> dict[str, Any]:
     return section("modelopt", quant_algo=algorithm, ignore=["lm_head"], **more)
 
@@ -306,6 +310,10 @@ def test_quantised_models_are_not_shown_in_bfloat16(name: str, low: float, high:
         section("bitsandbytes"),
         section("compressed-tensors", format="marlin-24", config_groups=groups_of(4)),
         ct("pack-quantized", groups_of(3, group=96)),
+        *(
+            ct("pack-quantized", _linears(num_bits=4, **own), version="0.14.0")
+            for own in ({"group_size": [1]}, {"strategy": ["group"]}, {"symmetric": "no"})
+        ),
         ct("pack-quantized", {"group_0": {"targets": ["re:(a+)\\1"], "weights": {"num_bits": 4}}}),
         {"quantization": {"group_size": 48, "bits": 4}},
     ],

@@ -79,9 +79,12 @@ CONFIGS = st.one_of(
         symmetric=st.booleans(),
         actorder=st.sampled_from([None, "group"]),
     ),
-    st.sampled_from(["channel", "tensor"]).map(
-        lambda strategy: ct("int-quantized", groups_of(8, group=None, strategy=strategy))
+    st.builds(
+        lambda bits, strategy: ct("int-quantized", groups_of(bits, group=None, strategy=strategy)),
+        st.integers(2, 8),
+        st.sampled_from(["channel", "tensor"]),
     ),
+    st.just(ct("mxfp8-quantized", groups_of(8, "float", 32))),
     st.just(ct("nvfp4-pack-quantized", groups_of(4, "float", 16))),
     st.sampled_from([4, 6]).map(
         lambda bits: ct(f"mxfp{bits}-pack-quantized", groups_of(bits, "float", 32))

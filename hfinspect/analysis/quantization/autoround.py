@@ -46,8 +46,8 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
     named = blocks.split(",") if isinstance(blocks, str) else blocks
     if isinstance(named, list) and named:
         selection.add(named, scheme, inside=False)
-        return PackedPlan(None, selection)
-    return PackedPlan(scheme, selection, layers_only=True)
+        return PackedPlan(None, selection, biases="F16")
+    return PackedPlan(scheme, selection, layers_only=True, biases="F16")
 
 
 def _scheme(declared: Declared) -> Scheme:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...core.components import Component
@@ -36,6 +37,10 @@ _HEAD = "lm_head"
 #: Since this version words are filled without gaps.
 _DENSE_SINCE = (0, 14)
 _MAX_GROUPS = 1_000
+#: Keys of ``weights`` -> what their values are where they are not null.
+_KINDS: Mapping[str, type] = MappingProxyType(
+    {"num_bits": int, "group_size": int, "type": str, "strategy": str, "symmetric": bool}
+)
 
 
 class _GroupSettings(NamedTuple):
@@ -114,6 +119,10 @@ def _check_transforms(declared: Declared) -> None:
 def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings:
     weights = group.get("weights")
     weight = Declared(values=weights if isinstance(weights, Mapping) else {})
+    for key, kind in _KINDS.items():
+        value = weight.values.get(key)
+        if value is not None and type(value) is not kind:
+            raise UndeterminedError(f"the {key} {value!r:.40} of a group is not read")
     bits = weight.whole("num_bits")
     if bits is None:
         raise UndeterminedError("a group names no num_bits")
@@ -155,8 +164,11 @@ def _scheme(settings: _GroupSettings) -> Scheme:
     layout = settings.layout
     if layout == "pack-quantized" and settings.kind == "int":
         return lambda linear: _words(linear, settings)
-    if layout in ("int-quantized", "float-quantized", "naive-quantized") and settings.bits == 8:
-        return lambda linear: _bytes(linear, settings)
+    by_bytes = settings.bits == 8 or (settings.kind == "int" and 1 < settings.bits < 8)
+    if by_bytes and layout in ("int-quantized", "float-quantized", "naive-quantized"):
+        return lambda linear: _bytes(linear, settings)  # a byte each, whatever the bits
+    if layout == "mxfp8-quantized" and (settings.bits, settings.kind) == (8, "float"):
+        return lambda linear: _microscaled_bytes(linear, settings)
     if layout == "nvfp4-pack-quantized":
         return lambda linear: _nvfp4(linear, settings)
     if layout in ("mxfp4-pack-quantized", "mxfp6-pack-quantized"):
@@ -212,6 +224,15 @@ def _bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
     }
     if not settings.symmetric:
         pieces["weight_zero_point"] = zero_points("F8_E4M3" if floats else "I8", *shape)
+    return {**pieces, **_inputs(settings)}
+
+
+def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
+    groups, shape = exact(linear.inputs, 32, "the width"), (linear.out, linear.inputs)
+    pieces = {
+        "weight": weights("F8_E4M3", shape, linear.parameters, 8, "MXFP8"),
+        "weight_scale": scales("U8", linear.out, groups),
+    }
     return {**pieces, **_inputs(settings)}
 
 

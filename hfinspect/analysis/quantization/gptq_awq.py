@@ -197,9 +197,15 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
         selection.add(["lm_head"], scheme)
     # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
     floats = "F16" if declared.method.startswith("awq") else None
-    classes = LINEARS if floats else LINEARS - _GROUPED | CONV1D
     return PackedPlan(
-        scheme, selection, classes, layers_only=True, outside=outside, dtype="F16", floats=floats
+        scheme,
+        selection,
+        LINEARS if floats else LINEARS - _GROUPED | CONV1D,
+        layers_only=True,
+        outside=outside,
+        dtype="F16",
+        floats=floats,
+        biases="F16",
     )
 
 

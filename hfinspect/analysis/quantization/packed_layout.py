@@ -78,7 +78,8 @@ class PackedPlan:
     is not known, if there is anything), and an embedding only if ``embeddings``. ``fused`` packs
     experts that are one tensor, ``joined`` adds to a list of experts. ``dtype`` is that of all
     other tensors where config.json names none; ``floats`` is what the tool casts
-    tensors to that the architecture keeps in float32.
+    tensors to that the architecture keeps in float32, ``biases`` what it casts the biases of what
+    it packs to.
     ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
     ``attention`` or none.
     """
@@ -93,6 +94,7 @@ class PackedPlan:
     joined: JoinedScheme | None = None
     dtype: str | None = None
     floats: str | None = None
+    biases: str | None = None
     cache_scales: str = ""
 
 

@@ -219,7 +219,7 @@ class _Walk:
     def _rewritten(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         scheme = self._scheme(node, state, place)
         children: dict[str, Module | Parameter] = {}
-        enter = self._plan.selection.enter
+        enter, is_packed = self._plan.selection.enter, False
         for name, child in node.children.items():
             if isinstance(child, Module):
                 below = place if name.isdigit() else place._replace(name=name)
@@ -230,6 +230,9 @@ class _Walk:
             elif scheme is not None and name == "weight" and _is_matrix(child):
                 pieces = scheme(self._linear(node, child, place))
                 children.update({name: child} if pieces is None else _placed(child, pieces))
+                is_packed = pieces is not None
+            elif is_packed and name == "bias" and self._plan.biases:
+                children[name] = replace(child, dtype=self._plan.biases)
             else:
                 children.update(self._bare(node, name, child, enter(state, name), place))
         if self._plan.cache_scales and place.in_layers and place.is_saved:

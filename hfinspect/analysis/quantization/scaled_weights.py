@@ -114,6 +114,8 @@ def read_weight(
     if scheme is not None:
         if weight.dtype == "F4" and scale is not None:
             scheme = _four_bit_scheme(weight.elements, scale) or scheme
+        elif scale is not None and _has_exponents_of_32(weight.elements, scale):
+            scheme = "MXFP8"
         sheet.weight(weight, name, weight.elements, DTYPE_BITS[weight.dtype], scheme)
         _check_blocks(weight, scale, declared, sheet)
         return
@@ -123,7 +125,7 @@ def read_weight(
     scheme = _four_bit_scheme(2 * weight.elements, scale)
     if scheme is not None:
         sheet.weight(weight, name, 2 * weight.elements, 4, scheme)
-    elif scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weight.elements:
+    elif _has_exponents_of_32(weight.elements, scale):
         sheet.weight(weight, name, weight.elements, 8, "MXFP8")
     elif _pairs_of_rows(weight, scale):
         sheet.weight(weight, name, 2 * weight.elements, 4, "INT4")
@@ -138,9 +140,12 @@ def _four_bit_scheme(weights: int, scale: StoredTensor) -> str | None:
     """NVFP4 or MXFP4, if the scale is one of ``weights`` four-bit floats."""
     if scale.dtype == "F8_E4M3" and scale.elements * 16 == weights:
         return "NVFP4"
-    if scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights:
-        return "MXFP4"
-    return None
+    return "MXFP4" if _has_exponents_of_32(weights, scale) else None
+
+
+def _has_exponents_of_32(weights: int, scale: StoredTensor) -> bool:
+    """Whether each 32 weights share an exponent of one byte."""
+    return scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights
 
 
 def _pairs_of_rows(weight: StoredTensor, scale: StoredTensor) -> bool:
