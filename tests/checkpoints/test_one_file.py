@@ -78,9 +78,10 @@ def test_nothing_else_reads_headers_configs_and_indexes() -> None:
     calls = set()
     for path in PACKAGE.rglob("*.py"):
         room = path.relative_to(PACKAGE).parts[0]
-        if room in ("formats", "sources"):
+        text = path.read_text()
+        if room in ("formats", "sources") or not any(name in text for name in reading):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "attr", getattr(node.func, "id", None))
                 if name in reading:
