@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..core.components import Component
+from ..core.once import once_each
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
@@ -167,6 +168,12 @@ class _SplitHeads:
         return query, self.query
 
 
+@once_each
+def _sums_of_one_stage(of: Inspection) -> dict[Parallel, int]:  # noqa: ARG001 - whose they are
+    """Bytes that were summed already: several engines split one model alike."""
+    return {}
+
+
 def stage_weights(
     found: Inspection, prediction: Prediction | None, parallel: Parallel, parts: list[range]
 ) -> list[int]:
@@ -174,15 +181,16 @@ def stage_weights(
     heads and experts; one stage needs no prediction. All bytes must be known."""
     shares = _Shares(found, parallel)
     if prediction is None or len(parts) == 1:
-        every = found.tensors
-        counted = every.counted() if isinstance(every, Copies) else ((t, 1) for t in every)
-        return [
-            shares.sum(
+        summed = _sums_of_one_stage(found)
+        if parallel not in summed:
+            every = found.tensors
+            counted = every.counted() if isinstance(every, Copies) else ((t, 1) for t in every)
+            summed[parallel] = shares.sum(
                 (HeldTensor(tensor, tensor.kind == "expert", tensor.own_nbytes or 0), count)
                 for tensor, count in counted
                 if tensor.beyond is None
             )
-        ]
+        return [summed[parallel]]
     by_place: dict[int, list[tuple[HeldTensor, ...]]] = {}
     for placed in placed_tensors(found, prediction):
         for place in placed.places:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..core.bytes_read import Reading
 from ..core.components import Component
 from ..core.flop_count import Flops
+from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import Copies
@@ -55,6 +56,7 @@ def count_reading(
     return Reading(weights, cache, decode, prefill, bandwidth, speed, formula)
 
 
+@once_each
 def _weights_read(found: Inspection) -> int | None:
     """Bytes of the tensors that serve one token. A tied table is read as the head."""
     tensors = list(_counted(found.tensors))
