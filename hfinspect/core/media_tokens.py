@@ -63,6 +63,11 @@ class AudioItem:
 
 MediaItem = ImageItem | VideoItem | AudioItem
 
+#: What a first screen counts.
+USUAL: Final[tuple[ImageItem | AudioItem, ...]] = (ImageItem(1024, 1024), AudioItem(30_000))
+#: Why it does not count: another command reads these files.
+NOT_READ: Final = "they follow from the processor's files, which this answer does not read"
+
 
 @dataclass(frozen=True)
 class MediaTokens(JsonForm):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..core.choices import SourceChoice
 from ..core.config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
-from ..errors import HfinspectError, UsageError
+from ..errors import UsageError
 from ..sources.opening import Access
 from ..sources.source import Source
 from .build import Inspected
@@ -105,22 +104,19 @@ def inspect_opened(
 
 
 def with_usual_items(inspected: Inspected, source: Source | None = None) -> Inspected:
-    """With the tokens of a usual image and sound: by the processor's files where they are near, of
-    a repo on the Hub by config.json alone, so that nothing more is read."""
+    """With the tokens of a usual image and sound, where the model takes such."""
     inspection, prediction = inspected.inspection, inspected.prediction
-    if inspection.config is None or prediction is None or prediction.family is None:
-        return inspected
-    if prediction.family.category != "multimodal" or inspection.layout != "model":
-        return inspected
-    from ..media.usual_items import usual_tokens
-    from .processor_files import read_files
+    family = None if prediction is None else prediction.family
+    multimodal = family is not None and family.category == "multimodal"
+    if inspection.format == "gguf":
+        from .usual_tokens_read import usual_of_gguf
 
-    given: Mapping[str, Mapping[str, Any]] = {}
-    if source is not None and source.is_near:
-        with suppress(HfinspectError):  # memory --image says what is wrong with them
-            given = read_files(source)[0]
-    media = usual_tokens(inspection.model_type, inspection.config, given)
-    return inspected._replace(inspection=replace(inspection, media=media)) if media else inspected
+        return usual_of_gguf(inspected, source)
+    if not multimodal or inspection.config is None or inspection.layout != "model":
+        return inspected
+    from .usual_tokens_read import usual_of_config
+
+    return usual_of_config(inspected, source)
 
 
 class _Promise(NamedTuple):

@@ -13,7 +13,7 @@ from ..sizing.memory_request import AdapterBytes, MemoryRequest
 from ..sources.opening import Access
 from .build import Inspected
 from .inspect_run import inspect_opened
-from .mmproj import holds_projector
+from .mmproj import holds_projector, is_beside, tensor_names
 from .processor_files import processor_files
 
 
@@ -73,7 +73,7 @@ def with_mmproj(
         ref = replace(ref, path=str(Path(ref.path).expanduser().parent))
     ref = replace(ref, file=None)
     with access.opened(ref) as source:
-        files = sorted(name for name in source.list_files() if _is_beside(name, folder))
+        files = sorted(name for name in source.list_files() if is_beside(name, folder))
         if not files or (len(files) > 1 and not request.items):
             return _without_mmproj(request, "there is no mmproj file next to the model")
         try:
@@ -86,7 +86,7 @@ def with_mmproj(
     if projector.nbytes is None or not holds_projector(projector.metadata):
         return _without_mmproj(request, f"{files[0]} is not an mmproj file")
     if request.items:
-        tensors = _tensors(read)
+        tensors = tensor_names(read.checkpoint)
         media = tuple(
             count_by_llama_cpp(item, files[0], projector.metadata, tensors, count)
             for item, count in request.items
@@ -104,13 +104,3 @@ def _without_mmproj(request: MemoryRequest, reason: str) -> MemoryRequest:
         for item, count in request.items
     )
     return replace(request, media=media)
-
-
-def _tensors(read: Inspected) -> frozenset[str]:
-    shards = read.checkpoint.shards if read.checkpoint is not None else ()
-    return frozenset(tensor.name for shard in shards for tensor in shard.tensors)
-
-
-def _is_beside(name: str, folder: str) -> bool:
-    directory, _, base = name.rpartition("/")
-    return directory == folder and base.lower().startswith("mmproj") and base.endswith(".gguf")

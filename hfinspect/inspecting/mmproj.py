@@ -24,6 +24,17 @@ def holds_projector(metadata: Mapping[str, object]) -> bool:
     return kind == "mmproj" or (kind is None and architecture == "clip")
 
 
+def is_beside(name: str, folder: str) -> bool:
+    """Whether a file of this folder has the name of one."""
+    directory, _, base = name.rpartition("/")
+    return directory == folder and base.lower().startswith("mmproj") and base.endswith(".gguf")
+
+
+def tensor_names(checkpoint: Checkpoint | None) -> frozenset[str]:
+    shards = checkpoint.shards if checkpoint is not None else ()
+    return frozenset(tensor.name for shard in shards for tensor in shard.tensors)
+
+
 def about_mmproj(checkpoint: Checkpoint) -> Finding:
     """What its keys say: which projectors it has, and the images that they take."""
     metadata = checkpoint.shards[0].metadata

@@ -6,14 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ..core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens
+from ..core.media_tokens import NOT_READ, USUAL, AudioItem, ImageItem, MediaItem, MediaTokens
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .registry import RULES, count_tokens
 from .rule import NoSuchPartError, TokenRule
-
-USUAL: Final[tuple[MediaItem, ...]] = (ImageItem(1024, 1024), AudioItem(30_000))
-
-_NOT_READ: Final = "they follow from the processor's files, which this answer does not read"
 
 
 def usual_tokens(
@@ -49,11 +45,11 @@ def _takes(rule: TokenRule, item: MediaItem, settings: ProcessorSettings) -> boo
 def _declared(item: MediaItem, settings: ProcessorSettings) -> MediaTokens:
     count = _DECLARED.get((settings.model_type, item.kind))
     if count is None:
-        return MediaTokens(item.kind, item.label, 1, None, unknown=_NOT_READ)
+        return MediaTokens(item.kind, item.label, 1, None, unknown=NOT_READ)
     try:
         tokens = count(settings.section())
     except (UnknownTokensError, ArithmeticError) as error:
-        unknown = str(error) if isinstance(error, UnknownTokensError) else _NOT_READ
+        unknown = str(error) if isinstance(error, UnknownTokensError) else NOT_READ
         return MediaTokens(item.kind, item.label, 1, None, unknown=unknown)
     return MediaTokens(item.kind, item.label, 1, tokens, settings="config.json")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..core.media_tokens import MediaTokens
+from ..core.media_tokens import NOT_READ, MediaTokens
 from ..core.text import byte_size
 from .document import Paragraph
 
@@ -23,8 +23,10 @@ def first_screen(media: Sequence[MediaTokens]) -> list[tuple[str, str]]:
 
 def _usual(one: MediaTokens) -> str:
     option = "--image 1024x1024" if one.kind == "image" else "--audio 30s"
-    if one.tokens is None:
+    if one.unknown == NOT_READ:
         return f"tokens by its size: memory {option} counts them"
+    if one.tokens is None:
+        return f"tokens unknown: {one.unknown}"
     many = f"{one.tokens:,} token{'' if one.tokens == 1 else 's'}"
     if one.cross_tokens:
         many += f", {one.cross_tokens:,} positions of cross-attention"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_images_are_counted_by_the_keys_of_the_file(folder: Path) -> None:
 
 
 def test_what_has_no_rule_is_refused_by_name(folder: Path) -> None:
-    def unknown(**items: str) -> str:
+    def unknown(**items: Any) -> str:
         (image,) = hfinspect.memory(str(folder / "model.gguf"), context=64, **items).media
         return image.unknown
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 import hfinspect
+from hfinspect.core.media_tokens import USUAL
 from hfinspect.media.registry import RULES, count_tokens
-from hfinspect.media.usual_items import USUAL, usual_tokens
+from hfinspect.media.usual_items import usual_tokens
 
 from ..cli.program import hfinspect as program
 from ..hub_server import HubServer
+from ..inspecting.test_mmproj import MODEL, mmproj, pictures
 from ..schemas import conforms
 from .test_media_in_memory import QWEN, SETTINGS
 
@@ -35,6 +38,19 @@ def test_files_that_are_near_say_the_tokens(model: Path) -> None:
     assert "image 1,369 tokens at 1,024 x 1,024; memory --image 1024x1024 for others" in " ".join(
         shown.out.split()
     )
+
+
+def test_an_mmproj_file_says_it_of_itself_and_of_a_model_next_to_it(tmp_path: Path) -> None:
+    (tmp_path / "mmproj-F32.gguf").write_bytes(pictures())
+    shutil.copy(MODEL, tmp_path / "model.gguf")
+    for target in (tmp_path / "mmproj-F32.gguf", tmp_path):
+        (image,) = hfinspect.inspect(target).media
+        assert image.tokens == 32 * 32 + 31 + 1  # ends of rows, a marker
+    (tmp_path / "mmproj-F32.gguf").write_bytes(mmproj())
+    shown = " ".join(program(str(tmp_path)).out.split())
+    assert "image tokens unknown: no rule yet for the projector" in shown
+    (tmp_path / "mmproj-F32.gguf").write_bytes(b"GGUF")
+    assert hfinspect.inspect(tmp_path).media == ()
 
 
 def test_a_file_that_cannot_be_read_stops_nothing(model: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Final
 
-from ...core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens
+from ...core.media_tokens import USUAL, AudioItem, ImageItem, MediaItem, MediaTokens
 from ..processor_settings import UnknownTokensError
 from ..rule import ItemTokens
 from .projected_sounds import SOUNDS, sound_tokens
@@ -54,6 +54,18 @@ def count_by_llama_cpp(
         counted.tokens,
         derivation=counted.steps,
         settings=f"{name}, as llama.cpp counts",
+    )
+
+
+def usual_by_llama_cpp(
+    name: str, metadata: Mapping[str, object], tensors: Set[str]
+) -> tuple[MediaTokens, ...]:
+    """Of an image of 1,024 pixels and a sound of 30 seconds, by the encoders that the file has."""
+    senses = {"image": "vision", "audio": "audio"}
+    return tuple(
+        count_by_llama_cpp(item, name, metadata, tensors)
+        for item in USUAL
+        if metadata.get(f"clip.has_{senses[item.kind]}_encoder") is True
     )
 
 
