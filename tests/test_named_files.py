@@ -28,13 +28,13 @@ MODULE = re.compile(
 #: Other projects, whose files have names of their own.
 FOREIGN = re.compile(
     r"transformers|diffusers|timm|peft|vllm|sglang|mlx|llama\.cpp|torch|joblib|keras|Janus|remote "
-    r"code|trust_remote|gguf|hqq|AQLM|custom code|released|CPython|Megatron",
+    r"code|trust_remote|gguf|hqq|AQLM|custom code|released|CPython|Megatron|DeepSpeed",
     re.IGNORECASE,
 )
 #: The folders at the top, and the rooms: where a path begins that means one of ours.
 FOLDERS = {path.name for path in (*ROOT.iterdir(), *PACKAGE.iterdir()) if path.is_dir()}
-#: Of the examples of docs/adding-a-model.md, which a reader writes; and a page of ggml's.
-ELSEWHERE = re.compile(r"(kestrel|heron|egret|TYPE)\.(py|json)$|^docs/gguf\.md$")
+#: Of the examples of docs/adding-a-model.md, which a reader writes; pages of ggml and TensorRT-LLM.
+ELSEWHERE = re.compile(r"(kestrel|heron|egret|TYPE)\.(py|json)$|^docs/gguf\.md$|^docs/source/")
 #: Files of a checkpoint, and of other projects, that are named alone everywhere.
 ALONE = re.compile(r"^(modeling|configuration|conversion|convert|tokenization|model|tokenizer)_?")
 

@@ -1,4 +1,4 @@
-"""Read what ``runs --train`` writes with the libraries' own classes.
+"""Read what ``runs --train`` writes with the classes of DeepSpeed and accelerate.
 
     pip download --no-deps deepspeed     # its source, unpacked; needs pydantic
     python -m tests.running.check_training_configs DEEPSPEED_FOLDER     # where accelerate is
@@ -36,7 +36,7 @@ _ALONE = (
     "deepspeed.runtime.zenflow",
     "deepspeed.runtime.zero",
 )
-#: What precision_config.py takes of a file that needs the whole package.
+#: What precision_config.py takes of a file that needs all of DeepSpeed.
 _SCALES = (
     "INITIAL_LOSS_SCALE",
     "SCALE_WINDOW",
