@@ -17,6 +17,7 @@ from .core.config import HasConfig, config_given
 from .core.memory_options import CacheOptions, MemoryOptions
 from .core.option_field import called_with
 from .core.progress import Progress, joined
+from .core.read_fields import ConfigPart, ModelPart
 from .core.records import dataclass
 from .core.refs import Origin
 from .core.results import Inspection
@@ -26,7 +27,8 @@ from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
 from .inspecting.overriding import changed
-from .inspecting.read_options import ReadOptions, inspect_with
+from .inspecting.read_options import ListedOptions, ReadOptions, inspect_with
+from .sources.access_options import AccessOptions
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session
 from .sources.opening import Access, local_source
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from .inspecting.pipelines import DeclaredPart
     from .sizing.memory_request import MemoryRequest
     from .sources.header_cache import HeaderCache
-    from .sources.hub.client import HubClient
-    from .sources.hub.model_info import Listing
     from .trees.prediction import Prediction
 
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
@@ -68,6 +68,47 @@ __all__ = [
     "runs",
     "tokenizer",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectCall(ListedOptions):
+    """The arguments of ``inspect``."""
+
+    target: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorsCall(ListedOptions):
+    """The arguments of ``iter_tensors``."""
+
+    target: Target = field(kw_only=False)
+    match: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditCall(AccessOptions, ModelPart):
+    """The arguments of ``audit``."""
+
+    target: str | Path = field(kw_only=False)
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    reference: str | Path | None = None
+    deep: bool = False
+    pointers: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictCall(AccessOptions, ConfigPart):
+    """The arguments of ``predict``."""
+
+    config: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartsCall(AccessOptions, ConfigPart):
+    """The arguments of ``predict_parts``."""
+
+    target: Target = field(kw_only=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,22 +155,8 @@ class RunsCall(ReadOptions, RunsOptions):
     target: Target = field(kw_only=False)
 
 
-def inspect(
-    target: Target,
-    *,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    listing: Listing | None = None,
-    progress: Progress | None = None,
-) -> Inspection:
+@called_with(InspectCall)
+def inspect(call: InspectCall) -> Inspection:
     """What is inside a model, from headers or config.json alone.
 
     ``target`` is a repo id (``org/name``, ``org/name@revision``), an ``hf://`` or Hub URL, a local
@@ -146,25 +173,22 @@ def inspect(
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, listing, progress)
-    return inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    ).inspection
+    inspected, _ = inspect_with(call, call.target)
+    return inspected.inspection
 
 
-def iter_tensors(
-    target: Target, *, match: str | None = None, **options: Any
-) -> Iterator[TensorInfo]:
+@called_with(TensorsCall)
+def iter_tensors(call: TensorsCall) -> Iterator[TensorInfo]:
     """The tensors of a model, one after the other: those of ``inspect(target).tensors``.
 
-    ``match`` is a pattern for names (``*.q_proj.*``); ``options`` are those of
+    ``match`` is a pattern for names (``*.q_proj.*``); the other arguments are those of
     ``inspect``. Nothing is read before the first is taken.
 
     Raises what ``inspect`` raises.
     """
-    for tensor in inspect(target, **options).tensors:
-        if match is None or fnmatchcase(tensor.name, match):
+    inspected, _ = inspect_with(call, call.target)
+    for tensor in inspected.inspection.tensors:
+        if call.match is None or fnmatchcase(tensor.name, call.match):
             yield tensor
 
 
@@ -207,7 +231,9 @@ def compare(
             raise UsageError("weights", "cannot be compared by configs alone")
     changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
-    access = Access.of(session, token, endpoint, timeout, cache=cache)
+    access = AccessOptions(
+        session=session, token=token, endpoint=endpoint, timeout=timeout, cache=cache
+    ).access()
     models = [
         ModelToCompare(target, replace(access, progress=share), changed)
         for target, share, changed in zip(targets, shares, changes, strict=True)
@@ -433,24 +459,8 @@ def with_base(
     return base._replace(inspection=named), replace(wish, adapter=own)
 
 
-def audit(
-    target: str | Path,
-    *,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    reference: str | Path | None = None,
-    deep: bool = False,
-    pointers: bool = False,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-) -> AuditResult:
+@called_with(AuditCall)
+def audit(call: AuditCall) -> AuditResult:
     """Whether a checkpoint is whole, consistent and safe, judged by coded rules from its headers.
 
     ``target`` is a repo, a local file or directory (with all below it). ``select`` and ``ignore``
@@ -471,49 +481,38 @@ def audit(
     from .sources.pointers import PointerSource
 
     # All values are no headers: a deep audit keeps nothing.
-    kept = None if deep else cache
-    access = Access.of(session, token, endpoint, timeout, client, kept, progress=progress)
-    ref = access.resolve(target, revision)
+    access = (replace(call, cache=None) if call.deep else call).access()
+    ref = access.resolve(call.target, call.revision)
     access = access.started()
     base = None
-    if reference is not None:
-        other = access.resolve(reference)
+    if call.reference is not None:
+        other = access.resolve(call.reference)
         with closing(access.open(other)) as source:
             base = read_checkpoint(source, file=other.file)
     if ref.path is not None:
         path = Path(ref.path).expanduser()
-        opened: Source = PointerSource(path) if pointers else local_source(path)
+        opened: Source = PointerSource(path) if call.pointers else local_source(path)
     else:
-        endless = deep and not isinstance(timeout, Deadline)
+        endless = call.deep and not isinstance(call.timeout, Deadline)
         opened = (replace(access, timeout=Deadline.never()) if endless else access).open(ref)
     with closing(opened):
         result = run_audit(
-            str(target),
+            str(call.target),
             opened,
-            select=select,
-            ignore=ignore,
-            deep=deep,
-            file=ref.file or file,
+            select=call.select,
+            ignore=call.ignore,
+            deep=call.deep,
+            file=ref.file or call.file,
             reference=base,
-            reference_name=None if reference is None else str(reference),
-            progress=progress,
+            reference_name=None if call.reference is None else str(call.reference),
+            progress=call.progress,
         )
     access.check(ref)
     return result
 
 
-def predict(
-    config: Target,
-    *,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    session: Session | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    cache: HeaderCache | None = None,
-) -> Prediction:
+@called_with(PredictCall)
+def predict(call: PredictCall) -> Prediction:
     """The tensors that a config.json predicts, from the catalog; weights are not read.
 
     ``config`` is a mapping, an object with ``to_dict``, or anything that ``inspect`` takes, of
@@ -524,44 +523,26 @@ def predict(
     unknown overrides, and for a target AccessErrors; NothingToInspectError where there is no config
     or it is a model of several parts.
     """
-    access = Access.of(session, token, endpoint)
-    given = config_given(config)
-    if given is not None and not overrides:
+    access = call.access()
+    given = config_given(call.config)
+    if given is not None and not call.overrides:
         from .inspecting.overriding import check_spelling
 
         check_spelling(given)
         return predict_config(given)
-    parts, _ = predict_parts(
-        config,
-        revision=revision,
-        token=access.token,
-        overrides=overrides,
-        file=file,
-        endpoint=access.endpoint,
-        timeout=timeout,
-        cache=cache,
-    )
+    parts, _ = _declared_parts(call.config, access, call)
     if len(parts) > 1:
         from .inspecting.pipelines import several_models
 
-        raise several_models(str(config), [(part.name, part.declared) for part in parts])
+        raise several_models(str(call.config), [(part.name, part.declared) for part in parts])
     found = parts[0].found
     if isinstance(found, HfinspectError):
         raise found
     return found
 
 
-def predict_parts(
-    target: Target,
-    *,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    cache: HeaderCache | None = None,
-) -> tuple[tuple[DeclaredPart, ...], Origin]:
+@called_with(PartsCall)
+def predict_parts(call: PartsCall) -> tuple[tuple[DeclaredPart, ...], Origin]:
     """Predictions from config.json alone: of a pipeline one for every component, of any other
     model one, without a name.
 
@@ -569,6 +550,12 @@ def predict_parts(
     predicts nothing has the error in place of a prediction. Raises NothingToInspectError where
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
+    return _declared_parts(call.target, call.access(), call)
+
+
+def _declared_parts(
+    target: Target, access: Access, part: ConfigPart
+) -> tuple[tuple[DeclaredPart, ...], Origin]:
     from .checkpoints.choose import choose
     from .checkpoints.read import folder_of
     from .checkpoints.repo_layout import Layout
@@ -577,11 +564,11 @@ def predict_parts(
 
     given = config_given(target)
     if given is not None:
-        return (_only_part(given, overrides),), Origin("mapping", "config")
-    access = Access(token, endpoint, timeout, cache=cache)
-    ref = of_pipeline(access.resolve(target, revision))
+        return (_only_part(given, part.overrides),), Origin("mapping", "config")
+    overrides = part.overrides
+    ref = of_pipeline(access.resolve(target, part.revision))
     with access.opened(ref) as opened:
-        picked = json_of(ref) or ref.file or file
+        picked = json_of(ref) or ref.file or part.file
         files = opened.list_files()
         if is_config(picked):
             config: Mapping[str, Any] | None = read_config(opened, picked)
@@ -592,7 +579,7 @@ def predict_parts(
             config = read_config(opened, beside if beside in files else "config.json")
         model = None if picked else declared_model(opened, overrides)
         if model is not None and overrides and model.layout is Layout.PIPELINE:
-            raise several_models(str(target), [(part.name, part.declared) for part in model.parts])
+            raise several_models(str(target), [(one.name, one.declared) for one in model.parts])
         if model is not None and model.parts:
             return model.parts, opened.origin
         if config is None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from .api import MemoryCall, Target, with_base
 from .core.choices import SourceChoice, check_source
 from .core.config import config_given
 from .core.option_field import called_with
-from .core.progress import Progress
+from .core.records import dataclass
 from .core.refs import ModelRef
 from .errors import HfinspectError
 from .inspecting.build import Inspected
-from .inspecting.inspect_run import inspect_opened, inspect_target, is_config, of_pipeline
-from .inspecting.read_options import inspect_with
-from .sources.deadline import Timeout
+from .inspecting.inspect_run import inspect_opened, is_config, of_pipeline
+from .inspecting.read_options import ReadOptions, inspect_with
 from .sources.opening import Access, errors_about
 
 # What only one of them needs is imported by it.
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from .reports.portrait import PartPortrait, Portrait
     from .sizing.curves import CurveInputs, Curves
     from .sizing.memory_request import MemoryRequest
-    from .sources.header_cache import HeaderCache
-    from .sources.hub.client import HubClient
-    from .sources.login import Session
     from .sources.memoized import MemoizedSource
 
 #: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
@@ -39,22 +35,16 @@ MAX_AUDITED = 20_000
 MAX_PARTS = 12
 
 
-def portrait(
-    target: Target,
-    *,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-    brief: bool = False,
-) -> Portrait:
+@dataclass(frozen=True, kw_only=True)
+class PortraitCall(ReadOptions):
+    """The arguments of ``portrait``."""
+
+    target: Target = field(kw_only=False)
+    brief: bool = False
+
+
+@called_with(PortraitCall)
+def portrait(call: PortraitCall) -> Portrait:
     """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
     derivation, memory at every context, and an audit of what was read. ``brief``: what a picture
     of its areas shows, without these three.
@@ -64,34 +54,33 @@ def portrait(
     """
     from .sources.memoized import MemoizedSource
 
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    if brief:
+    if call.brief:
         from .reports.portrait import Portrait
 
-        found = inspect_target(
-            target, access, revision=revision, source=source, file=file, overrides=overrides
-        ).inspection
-        return Portrait(found, "", None, None, (), "")
-    if config_given(target) is not None:
-        whole = inspect_target(target, access, overrides=overrides)
+        whole, _ = inspect_with(call, call.target)
+        return Portrait(whole.inspection, "", None, None, (), "")
+    if config_given(call.target) is not None:
+        whole, _ = inspect_with(call, call.target)
         return _portrait(whole, "only a config was given")
-    ref = of_pipeline(access.resolve(target, revision))
+    target, source = str(call.target), call.source
+    check_source(source, call.overrides)
+    access = call.access()
+    ref = of_pipeline(access.resolve(call.target, call.revision))
     access = access.started()
     opened = access.open(ref)
     remembering = MemoizedSource(opened)
     with errors_about(ref), closing(remembering):
         whole = inspect_opened(
-            str(target),
+            target,
             ref,
             remembering if ref.path is None else opened,
             access,
             source=source,
-            file=file,
-            overrides=overrides,
+            file=call.file,
+            overrides=call.overrides,
         )
-        parts = _parts(str(target), ref, remembering, access, whole, source)
-        audit = _audited(str(target), ref, file, remembering, whole, source)
+        parts = _parts(target, ref, remembering, access, whole, source)
+        audit = _audited(target, ref, call.file, remembering, whole, source)
         return _portrait(whole, audit, parts, _with_base(whole, access))
 
 

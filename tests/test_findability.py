@@ -20,6 +20,7 @@ THINGS = (
     "a device",
     "a component",
     "an option of `memory`",
+    "an option of all commands that read a model",
     "a kind of cache",
 )
 _LINK = re.compile(r"\]\(([^)#]+)\)")

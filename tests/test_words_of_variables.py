@@ -22,10 +22,10 @@ VAGUE = frozenset("found said held whole wish kept".split())
 #: ``found`` of errors.py is the field of every error: what was there instead of what was expected.
 LEFT: dict[str, int] = {
     "analysis": 1,
-    "api.py": 67,
+    "api.py": 64,
     "auditing": 7,
     "checkpoints": 3,
-    "cli": 164,
+    "cli": 159,
     "errors.py": 12,
     "inspecting": 7,
     "media": 63,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.choices import listed
+from ..core.read_fields import ModelPart
 from ..reports.registry import OF_FINDINGS, OF_RULES
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 if TYPE_CHECKING:
     from ..auditing.baseline import Key
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     )(audit)
 
 
+@grouped
 def audit(
     targets: Annotated[
         list[str] | None,
@@ -97,15 +99,11 @@ def audit(
         bool,
         typer.Option("--list", help="List the rules, limited by --select and --ignore."),
     ] = False,
-    revision: options.Revision = None,
-    file: options.File = None,
+    *,
+    part: ModelPart,
     format_: Annotated[str, options.format_option(OF_FINDINGS)] = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Check that a checkpoint is complete, consistent and safe.
 
@@ -141,7 +139,7 @@ def audit(
 
     def one(target: str) -> AuditResult | Failure:
         try:
-            with reading_line(target, revision=revision) as progress:
+            with reading_line(target, revision=part.revision) as progress:
                 result = api.audit(
                     target,
                     select=selected,
@@ -149,12 +147,9 @@ def audit(
                     reference=reference,
                     deep=deep,
                     pointers=pointers,
-                    revision=revision,
-                    token=token,
-                    file=file,
-                    timeout=timeout,
+                    **given(part),
+                    **access.given(),
                     progress=progress,
-                    cache=kept_headers(no_cache=no_cache, refresh=refresh),
                 )
                 return without_known(result, known)
         except UsageError:

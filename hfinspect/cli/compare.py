@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.read_fields import FromSource, WithOverrides
+from ..core.records import dataclass
 from ..errors import UsageError
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 if TYPE_CHECKING:
     from ..analysis.differences import Comparison
     from ..core.choices import WeightMethod
     from ..core.weight_changes import ReadingCost
-    from ..sources.header_cache import HeaderCache
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,12 @@ def register(app: typer.Typer) -> None:
     )(compare)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComparedReading(WithOverrides, FromSource):
+    """As what the models are read."""
+
+
+@grouped
 def compare(
     models: Annotated[
         list[str],
@@ -35,8 +42,8 @@ def compare(
             show_default=False,
         ),
     ],
-    source: options.Source = "auto",
-    set_: options.Set = None,
+    *,
+    reading: ComparedReading,
     sample: Annotated[
         bool,
         typer.Option(
@@ -50,11 +57,7 @@ def compare(
     ] = False,
     format_: options.Format = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Compare models side by side. Exit code 1 if structures differ.
 
@@ -63,45 +66,26 @@ def compare(
     """
     if sample and values:
         raise UsageError("--sample and --values", "exclude each other", expected="one of them")
-    kept = kept_headers(no_cache=no_cache, refresh=refresh)
-    given = [*models, *models] if set_ and len(models) == 1 else models
+    compared = [*models, *models] if reading.overrides and len(models) == 1 else models
     method: WeightMethod | None = "sample" if sample else "values" if values else None
-    shown = show(given, source, format_, output, token, timeout, kept, set_, method)
+    reads = {**given(reading), **access.given(), "weights": method}
+    shown = show(compared, reads, format_, output)
     if not shown.same_structure:
         raise typer.Exit(1)
 
 
 def show(
-    models: Sequence[str],
-    source: str,
-    format_: str,
-    output: Path | None,
-    token: str | None,
-    timeout: float | None = None,
-    cache: HeaderCache | None = None,
-    set_: Sequence[str] | None = None,
-    weights: WeightMethod | None = None,
+    models: Sequence[str], reads: dict[str, Any], format_: str, output: Path | None
 ) -> Comparison:
-    """Print the comparison table of several models."""
+    """Print the comparison table of several models; ``reads`` are arguments of ``api.compare``."""
     from .. import api
-    from ..core.overrides import parse_overrides
     from ..reports.comparison import lay_out
     from .output import checked_format, emit
     from .reading_line import reading_line
 
     checked_format(format_)
     with reading_line(*models) as progress:
-        found = api.compare(
-            *models,
-            source=source,  # type: ignore[arg-type]  # api checks it
-            token=token,
-            timeout=timeout,
-            overrides=parse_overrides(set_ or ()),
-            weights=weights,
-            announce=_announce,
-            cache=cache,
-            progress=progress,
-        )
+        found = api.compare(*models, **reads, announce=_announce, progress=progress)
     emit(format_, lambda: lay_out(found, drawn=format_ == "html"), lambda: found.to_dict(), output)
     return found
 

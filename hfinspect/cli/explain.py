@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.choices import DEPTHS, ENGINES, checked, listed
+from ..core.memory_options import CacheOptions
+from ..core.option_field import same_option
+from ..core.read_fields import ModelReading
+from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import OF_FORMULAS
 from . import options
-from .kept_headers import kept_headers
-from .option_groups import flag_of_memory
+from .option_groups import given, grouped
 
 if TYPE_CHECKING:
     from ..core.explanation import Explanation
@@ -26,6 +29,25 @@ def register(app: typer.Typer) -> None:
     )(explain)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CacheFlags:
+    """What the cache that is derived depends on."""
+
+    context: int | str | None = same_option(
+        CacheOptions,
+        "context",
+        "With --cache: context length, 4096 or 32k. Default: the model's own.",
+    )
+    batch: int = same_option(CacheOptions, "batch", "With --cache: number of sequences.")
+    engine: str = same_option(
+        CacheOptions, "engine", f"With --cache: inference engine: {', '.join(ENGINES)}."
+    )
+    cache_dtype: str | None = same_option(
+        CacheOptions, "cache_dtype", "With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
+    )
+
+
+@grouped
 def explain(
     ctx: typer.Context,
     model: options.Model,
@@ -45,38 +67,16 @@ def explain(
     of_cache: Annotated[
         bool, typer.Option("--cache", help="Derive the KV cache instead of the parameters.")
     ] = False,
-    context: Annotated[
-        str | None,
-        flag_of_memory(
-            "context", "With --cache: context length, 4096 or 32k. Default: the model's own."
-        ),
-    ] = None,
-    batch: Annotated[int, flag_of_memory("batch", "With --cache: number of sequences.")] = 1,
-    engine: Annotated[
-        str, flag_of_memory("engine", f"With --cache: inference engine: {', '.join(ENGINES)}.")
-    ] = "logical",
-    kv_dtype: Annotated[
-        str | None,
-        flag_of_memory(
-            "cache_dtype", "With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
-        ),
-    ] = None,
-    revision: options.Revision = None,
-    source: options.Source = "auto",
-    set_: options.Set = None,
-    file: options.File = None,
+    *,
+    cache: CacheFlags,
+    reading: ModelReading,
     format_: Annotated[str, options.format_option(OF_FORMULAS)] = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Derive the parameter count line by line."""
     from .. import api
     from ..core.cache_derivation import CacheDerivation
-    from ..core.overrides import parse_overrides
     from ..reports import cache_derived, explained
     from ..reports.registry import render
     from .output import FILE, canvas_of_stdout, checked_format, command_line, write
@@ -87,32 +87,16 @@ def explain(
         checked("--depth", depth, DEPTHS)
     if of_cache and (depth is not None or against is not None):
         raise UsageError("--cache", "cannot be combined with --depth or --against")
-    if not of_cache and (context, batch, engine, kv_dtype) != (None, 1, "logical", None):
+    if not of_cache and cache != CacheFlags():
         raise UsageError("--context, --batch, --engine and --kv-dtype", "need --cache")
-    reached: dict[str, Any] = {
-        "overrides": parse_overrides(set_ or ()),
-        "revision": revision,
-        "source": source,
-        "token": token,
-        "session": ctx.obj,  # the model may be open already
-        "file": file,
-        "timeout": timeout,
-        "cache": kept_headers(no_cache=no_cache, refresh=refresh),
-    }
+    # The model may be open already.
+    reads: dict[str, Any] = {**given(reading), **access.given(), "session": ctx.obj}
     found: Explanation | CacheDerivation
-    with reading_line(model, revision=revision) as progress:
+    with reading_line(model, revision=reading.revision) as progress:
         if of_cache:
-            found = api.explain_cache(
-                model,
-                context=context,
-                batch=batch,
-                engine=engine,
-                cache_dtype=kv_dtype,
-                progress=progress,
-                **reached,
-            )
+            found = api.explain_cache(model, **given(cache), **reads, progress=progress)
         else:
-            found = api.explain(model, against=against, progress=progress, **reached)
+            found = api.explain(model, against=against, **reads, progress=progress)
     canvas = canvas_of_stdout() if output is None else FILE
 
     def document() -> Document:

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from ..core.choices import GROUPS, listed
+from ..core.read_fields import AtRevision, FromSource, OneFile, WithOverrides
+from ..core.records import dataclass
 from ..errors import UsageError
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +22,17 @@ def register(app: typer.Typer) -> None:
     )(inspect)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadAs(FromSource, AtRevision):
+    """What is read of a model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedPart(OneFile, WithOverrides):
+    """Which part of it, and with which changes."""
+
+
+@grouped
 def inspect(
     ctx: typer.Context,
     models: Annotated[
@@ -31,14 +44,13 @@ def inspect(
             show_default=False,
         ),
     ],
-    revision: options.Revision = None,
-    source: options.Source = "auto",
+    *,
+    reading: ReadAs,
     by: Annotated[
         str,
         typer.Option(help=f"Group by {listed(GROUPS)}.", autocompletion=lambda: list(GROUPS)),
     ] = "component",
-    set_: options.Set = None,
-    file: options.File = None,
+    part: ChangedPart,
     format_: options.PicturedFormat = "table",
     output: options.Output = None,
     update: Annotated[
@@ -49,40 +61,22 @@ def inspect(
             show_default=False,
         ),
     ] = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Count parameters, dtypes and memory from headers or config.json."""
-    kept = kept_headers(no_cache=no_cache, refresh=refresh)
     if len(models) > 1:
         from .compare import show
 
-        if revision or by != "component" or set_ or file or update:
+        if reading.revision or by != "component" or part != ChangedPart(overrides={}) or update:
             raise UsageError(
                 "--revision, --by, --set, --file and --update",
                 "need one model, but several were given",
                 hint="write the revision with its model: org/name@revision",
             )
-        show(models, source, format_, output, token, timeout, kept)
+        show(models, {**access.given(), "source": reading.source}, format_, output)
         return
     from .shown_model import show_model
 
-    show_model(
-        models[0],
-        revision=revision,
-        source=source,
-        by=by,
-        set_=set_,
-        file=file,
-        format_=format_,
-        output=output,
-        update=update,
-        token=token,
-        timeout=timeout,
-        kept=kept,
-        session=ctx.obj,  # the model may be open already
-    )
-    return
+    # The model may be open already.
+    reads = {**given(reading, part), **access.given(), "session": ctx.obj}
+    show_model(models[0], reads, by=by, format_=format_, output=output, update=update)

@@ -10,8 +10,8 @@ import typer
 
 from ..core.memory_options import InferenceOptions, TrainingOptions
 from ..core.progress import joined
+from ..core.read_fields import ModelReading
 from . import options
-from .kept_headers import kept_headers
 from .option_groups import given, grouped
 
 if TYPE_CHECKING:
@@ -55,17 +55,10 @@ def memory(
             help="Also show how each number was computed, layer by layer.",
         ),
     ] = False,
-    revision: options.Revision = None,
-    source: options.Source = "auto",
-    set_: options.Set = None,
-    file: options.File = None,
+    reading: ModelReading,
     format_: options.Format = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Estimate memory: does it fit, and up to which context?
 
@@ -76,7 +69,6 @@ def memory(
     training. 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes.
     """
     from .. import api, pictures
-    from ..core.overrides import parse_overrides
     from ..errors import UsageError
     from ..reports.memory_screen import lay_out
     from .output import checked_format, emit
@@ -89,26 +81,17 @@ def memory(
         return
     if not models:
         raise UsageError("memory", "needs a model", expected="hfinspect memory MODEL")
-    asked: dict[str, Any] = {
-        **given(inference),
-        **given(training),
-        "revision": revision,
-        "source": source,
-        "overrides": parse_overrides(set_ or ()),
-        "file": file,
-        "token": token,
-        "session": ctx.obj,  # the model may be open already
-        "timeout": timeout,
-        "cache": kept_headers(no_cache=no_cache, refresh=refresh),
-    }
+    # The model may be open already.
+    reads = {**given(reading), **access.given(), "session": ctx.obj}
     if quantize is not None:
-        _quantized(models, quantize, asked, format_, output)
+        _quantized(models, quantize, reads, format_, output)
         return
+    asked: dict[str, Any] = {**given(inference, training), **reads}
     if len(models) > 1:
         _compared(models, asked, format_, output)
         return
     drawn = format_ == "html"
-    with reading_line(models[0], revision=revision) as progress:
+    with reading_line(models[0], revision=reading.revision) as progress:
         ask: Any = pictures.memory_drawn if drawn else api.memory
         found = ask(models[0], **asked, progress=progress)
     found, curves = found if drawn else (found, None)
@@ -116,12 +99,8 @@ def memory(
     _end_with([found])
 
 
-#: What reads a model, of all that was asked.
-_READS = ("revision", "source", "overrides", "file", "token", "session", "timeout", "cache")
-
-
 def _quantized(
-    models: list[str], names: str, asked: dict[str, Any], format_: str, output: Path | None
+    models: list[str], names: str, reads: dict[str, Any], format_: str, output: Path | None
 ) -> None:
     from .. import api
     from ..errors import UsageError
@@ -132,8 +111,7 @@ def _quantized(
     if len(models) > 1:
         raise UsageError("--quantize", "takes one model at a time")
     chosen = None if names.strip().lower() == "all" else names.split(",")
-    reads = {name: asked[name] for name in _READS}
-    with reading_line(models[0], revision=asked["revision"]) as progress:
+    with reading_line(models[0], revision=reads["revision"]) as progress:
         found = api.recipes(models[0], chosen, **reads, progress=progress)
     emit(format_, lambda: lay_out(found), found.to_dict, output)
 

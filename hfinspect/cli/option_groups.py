@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from ..core.memory_options import MemoryOptions
 from ..core.option_field import Option, options_of
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command some of whose parameters are dataclasses of options (``core/option_field.py``), as
     typer takes it: each of these parameters, which are keyword-only, is one flag for each field, in
-    its place, and the command is given the dataclass."""
+    its place, and the command is given the dataclass. A field that is no option has its flag in its
+    annotation (``options.Quiet``)."""
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, type[Any]] = {
         name: one.annotation
@@ -40,25 +40,27 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def given(group: Any) -> dict[str, Any]:
-    """The values of a group by the names that the library has for them."""
-    return {one.name: getattr(group, one.name) for one in fields(group)}
+def given(*groups: Any) -> dict[str, Any]:
+    """The values of groups by the names that the library has for them."""
+    return {name: getattr(group, name) for group in groups for name in options_of(type(group))}
 
 
-def flag_of_memory(name: str, help: str) -> Any:  # noqa: A002 - as typer calls it
-    """The flag of an option of ``memory`` in another command, whose help it has."""
-    return _shown(options_of(MemoryOptions)[name][1]._replace(help=help))
+def flag_of(group: type[Any], name: str) -> Any:
+    """The flag of one option."""
+    return _shown(options_of(group)[name][1])
 
 
 def _flags(group: type[Any]) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(group)
-    for name, (one, option) in options_of(group).items():
-        switch = hints[name] is bool
+    hints = get_type_hints(group, include_extras=True)
+    options = options_of(group)
+    for one in fields(group):
+        name, default, hint = one.name, one.default, hints[one.name]
+        if one.name in options:
+            option = options[one.name][1]
+            default = False if hint is bool else default
+            name, hint = _typed(option), Annotated[_of_words(hint, option), _shown(option)]
         yield inspect.Parameter(
-            _typed(option),
-            inspect.Parameter.KEYWORD_ONLY,
-            default=False if switch else one.default,
-            annotation=Annotated[_of_one_word(hints[name]), _shown(option)],
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
         )
 
 
@@ -70,14 +72,25 @@ def _typed(option: Option) -> str:
 def _taken(group: type[Any], values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a group, taken out of what was typed."""
     taken = {}
-    for name, (one, option) in options_of(group).items():
+    options = options_of(group)
+    for one in fields(group):
+        if one.name not in options:
+            taken[one.name] = values.pop(one.name)
+            continue
+        option = options[one.name][1]
         value = values.pop(_typed(option))
-        taken[name] = not value if one.default is True else value
+        if option.of_words is not None:
+            value = option.of_words(value or ())
+        taken[one.name] = not value if one.default is True else value
     return taken
 
 
-def _of_one_word(hint: Any) -> Any:
-    """The type that a word of the command line has: text where the field may be text."""
+def _of_words(hint: Any, option: Option) -> Any:
+    """The type that the words of a flag have: text where the field may be text."""
+    if option.of_words is not None:
+        return list[str] | None
+    if get_origin(hint) is Literal:
+        return str
     if get_origin(hint) not in (Union, UnionType):
         return hint
     kinds = get_args(hint)

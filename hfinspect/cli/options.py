@@ -8,9 +8,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ..core.choices import SOURCES, listed
+from ..core.choices import listed
+from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import FORMATS, PICTURED
+from ..sources.access_options import LoginOptions
+from .kept_headers import kept_headers
+from .option_groups import flag_of, given
 
 #: Ending of an --output -> the format that it means, and others that are at home in such a file.
 SUFFIXES: Final = {
@@ -112,22 +116,7 @@ Model = Annotated[
         show_default=False,
     ),
 ]
-Revision = Annotated[
-    str | None, typer.Option("--revision", help="Branch, tag or commit to read from the Hub.")
-]
-Token = Annotated[
-    str | None,
-    typer.Option("--token", help="Hub token. Default: HF_TOKEN or the saved token."),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        min=0.01,
-        help="Time limit for reading one model, in seconds. Default: 600.",
-        show_default=False,
-    ),
-]
+Token = Annotated[str | None, flag_of(LoginOptions, "token")]
 
 
 def format_option(known: Sequence[str], more: str = "") -> Any:
@@ -154,14 +143,6 @@ PlainFormat = Annotated[
 ]
 #: That of inspect.
 PicturedFormat = Annotated[str, format_option(PICTURED)]
-Source = Annotated[
-    str,
-    typer.Option(
-        "--source",
-        help=f"{listed(SOURCES)}. auto reads weight headers if it finds any.",
-        autocompletion=lambda: list(SOURCES),
-    ),
-]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -205,14 +186,17 @@ Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Do not show progress on stderr.", callback=_silenced),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a config key (use dots for nested keys); repeatable.",
-    ),
-]
-File = Annotated[
-    str | None, typer.Option("--file", help="Read only this weight file or folder of the model.")
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessFlags(LoginOptions):
+    """How a model is reached, and what of it is shown meanwhile."""
+
+    no_cache: NoCache = False
+    refresh: Refresh = False
+    quiet: Quiet = False  # its callback heeds it
+
+    def given(self) -> dict[str, Any]:
+        """As arguments of a verb."""
+        kept = kept_headers(no_cache=self.no_cache, refresh=self.refresh)
+        return {**given(self), "cache": kept}

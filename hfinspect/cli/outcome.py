@@ -57,7 +57,7 @@ def _plain(model: str, begun: Access | None) -> object:
     from .kept_headers import kept_headers
     from .shown_model import show_model
 
-    show_model(model, kept=kept_headers(), session=begun)
+    show_model(model, {"cache": kept_headers(), "session": begun})
     return None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from ..core.read_fields import ModelReading
 from ..core.runs_options import RunsOptions
 from . import options
-from .kept_headers import kept_headers
 from .memory import UNDECIDED
 from .option_groups import given, grouped
 
@@ -17,21 +17,13 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def runs(
-    ctx: typer.Context,
     model: options.Model,
     *,
     asked: RunsOptions,
-    revision: options.Revision = None,
-    source: options.Source = "auto",
-    set_: options.Set = None,
-    file: options.File = None,
+    reading: ModelReading,
     format_: options.Format = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """List the engines that load a model, and the lines that start them.
 
@@ -41,24 +33,16 @@ def runs(
     6 if that is unknown. --engine asks some engines only.
     """
     from .. import api
-    from ..core.overrides import parse_overrides
     from ..reports.runs_screen import lay_out
     from .output import checked_format, emit
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line(model, revision=revision) as progress:
+    with reading_line(model, revision=reading.revision) as progress:
         found = api.runs(
             model,
-            **given(asked),
-            revision=revision,
-            source=source,  # type: ignore[arg-type]  # api checks it
-            overrides=parse_overrides(set_ or ()),
-            file=file,
-            token=token,
-            session=ctx.obj,  # the model may be open already
-            timeout=timeout,
-            cache=kept_headers(no_cache=no_cache, refresh=refresh),
+            **given(asked, reading),
+            **access.given(),
             progress=progress,
         )
     emit(format_, lambda: lay_out(found, drawn=format_ == "html"), found.to_dict, output)

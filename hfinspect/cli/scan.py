@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.choices import ENGINES, SOURCES, checked, listed
+from ..core.memory_options import MemoryOptions
+from ..core.option_field import same_option
+from ..core.read_fields import FromSource
+from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import OF_ROWS
+from ..sources.access_options import LoginOptions
 from . import options
-from .option_groups import flag_of_memory
+from .option_groups import given, grouped
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
@@ -37,6 +42,31 @@ def register(app: typer.Typer) -> None:
     )(scan)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RowMemory:
+    """What the columns of memory depend on."""
+
+    on: str | None = same_option(
+        MemoryOptions, "on", "Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"
+    )
+    context: int | str | None = same_option(
+        MemoryOptions,
+        "context",
+        "Add memory columns at this context length, such as 8k. Default with --on: the model's "
+        "own.",
+    )
+    batch: int = same_option(MemoryOptions, "batch", "For memory: number of sequences.")
+    engine: str = same_option(
+        MemoryOptions, "engine", f"For memory: inference engine: {', '.join(ENGINES)}."
+    )
+    cache_dtype: str | None = same_option(
+        MemoryOptions,
+        "cache_dtype",
+        "For memory: dtype of the KV cache, such as bf16, fp8 or q8_0.",
+    )
+
+
+@grouped
 def scan(
     targets: Annotated[
         str | None,
@@ -46,6 +76,7 @@ def scan(
             "directory.",
         ),
     ] = None,
+    *,
     author: Annotated[str | None, typer.Option(help="Scan the Hub models of this owner.")] = None,
     filter_: Annotated[
         list[str] | None,
@@ -102,29 +133,8 @@ def scan(
     audit: Annotated[
         bool, typer.Option("--audit", help="Add columns with audit findings.")
     ] = False,
-    on: Annotated[
-        str | None,
-        flag_of_memory("on", "Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"),
-    ] = None,
-    context: Annotated[
-        str | None,
-        flag_of_memory(
-            "context",
-            "Add memory columns at this context length, such as 8k. Default with --on: the "
-            "model's own.",
-        ),
-    ] = None,
-    batch: Annotated[int, flag_of_memory("batch", "For memory: number of sequences.")] = 1,
-    engine: Annotated[
-        str, flag_of_memory("engine", f"For memory: inference engine: {', '.join(ENGINES)}.")
-    ] = "logical",
-    kv_dtype: Annotated[
-        str | None,
-        flag_of_memory(
-            "cache_dtype", "For memory: dtype of the KV cache, such as bf16, fp8 or q8_0."
-        ),
-    ] = None,
-    source: options.Source = "auto",
+    memory: RowMemory,
+    reading: FromSource,
     jobs: Annotated[
         int,
         typer.Option("--jobs", "-j", help="Number of models to read in parallel.", min=1, max=256),
@@ -147,17 +157,14 @@ def scan(
     max_failures: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many failures.")
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Do not read or write the local cache of headers.")
-    ] = False,
+    no_cache: options.NoCache = False,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not show progress on stderr.")
     ] = False,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
+    login: LoginOptions,
 ) -> None:
     """Scan many models, one row each. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared, memory_wish
@@ -190,14 +197,10 @@ def scan(
     )
     plan.check(OF_ROWS)
     _check_apart(targets, path)
-    checked("source", source, SOURCES)
-    asked = ScanOptions(
-        source=source,  # type: ignore[arg-type]  # just checked
-        token=token,
-        timeout=timeout,
-        cache_dir=None if no_cache else kept_headers.directory(),
-    )
-    wish = memory_wish(on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype)
+    checked("source", reading.source, SOURCES)
+    cache_dir = None if no_cache else kept_headers.directory()
+    asked = ScanOptions(**given(reading, login), cache_dir=cache_dir)
+    wish = memory_wish(**given(memory))
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
         raise _no_order_of_rows(sort)
@@ -237,8 +240,8 @@ def scan(
 
         items = part(list(job.items), shard)
         job = replace(job, items=items, total=len(items))
-    if token is not None and dask is not None:
-        _give_token(token, dask, plan)
+    if login.token is not None and dask is not None:
+        _give_token(str(login.token), dask, plan)
     failed = execute(plan, job)
     close_shared()
     if failed:

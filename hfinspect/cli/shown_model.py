@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import api
 from ..core.choices import GROUPS, checked
-from ..core.overrides import parse_overrides
 from ..errors import UsageError
 from ..reports.registry import PICTURED
 from .output import checked_format, emit, write
@@ -19,28 +18,19 @@ if TYPE_CHECKING:
     from ..core.results import Inspection, Totals
     from ..reports.document import Document
     from ..reports.portrait import Portrait
-    from ..sources.header_cache import HeaderCache
-    from ..sources.login import Session
 
 
 def show_model(
     model: str,
+    reads: Mapping[str, Any],
     *,
-    kept: HeaderCache | None,
-    revision: str | None = None,
-    source: Any = "auto",
     by: str = "component",
-    set_: Sequence[str] | None = None,
-    file: str | None = None,
     format_: str = "table",
     output: Path | None = None,
     update: Path | None = None,
-    token: str | None = None,
-    timeout: float | None = None,
-    session: Session | None = None,
 ) -> None:
-    """One model, read and written; arguments are the options of ``hfinspect inspect``,
-    ``session`` what has it open already."""
+    """One model, read and written: ``reads`` are arguments of ``api.inspect``, the others options
+    of ``hfinspect inspect``."""
     checked_format(format_, PICTURED)
     checked("--by", by, GROUPS)
     if update is not None and (output is not None or format_ not in ("table", "card")):
@@ -51,19 +41,8 @@ def show_model(
         from ..pictures import portrait
 
         ask = partial(portrait, brief=format_ != "html")
-    with reading_line(model, revision=revision) as progress:
-        found = ask(
-            model,
-            revision=revision,
-            source=source,
-            token=token,
-            session=session,
-            file=file,
-            overrides=parse_overrides(set_ or ()),
-            timeout=timeout,
-            cache=kept,
-            progress=progress,
-        )
+    with reading_line(model, revision=reads.get("revision")) as progress:
+        found = ask(model, **reads, progress=progress)
     inspection = found.inspection if drawn else found
     if update is not None or format_ == "card":
         shown = _in_text(inspection, by)

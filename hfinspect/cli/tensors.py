@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from ..core.choices import TENSOR_SORTS, checked, listed
+from ..core.read_fields import ModelReading
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -17,6 +18,7 @@ def register(app: typer.Typer) -> None:
     )(tensors)
 
 
+@grouped
 def tensors(
     model: options.Model,
     match: Annotated[
@@ -40,24 +42,18 @@ def tensors(
             "one row.",
         ),
     ] = False,
-    revision: options.Revision = None,
-    source: options.Source = "auto",
-    set_: options.Set = None,
-    file: options.File = None,
+    *,
+    reading: ModelReading,
     format_: options.Format = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """List every tensor with its shape, dtype and file."""
     from dataclasses import replace
     from fnmatch import fnmatchcase
 
     from .. import api
-    from ..core.overrides import parse_overrides, titled
+    from ..core.overrides import titled
     from ..reports.headline import summary
     from ..reports.tensor_list import in_order, lay_out
     from .output import checked_format, emit, is_terminal
@@ -66,16 +62,11 @@ def tensors(
     checked_format(format_)
     if sort is not None:
         checked("--sort", sort, TENSOR_SORTS)
-    with reading_line(model, revision=revision) as progress:
+    with reading_line(model, revision=reading.revision) as progress:
         found = api.inspect(
             model,
-            revision=revision,
-            source=source,  # type: ignore[arg-type]  # api checks it
-            token=token,
-            file=file,
-            overrides=parse_overrides(set_ or ()),
-            timeout=timeout,
-            cache=kept_headers(no_cache=no_cache, refresh=refresh),
+            **given(reading),
+            **access.given(),
             progress=progress,
         )
     on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from ..core.option_field import same_option
+from ..core.read_fields import AtRevision, FromSource, OneFile
+from ..core.records import dataclass
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -16,22 +17,23 @@ def register(app: typer.Typer) -> None:
     )(tokenizer)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TokenizerPart(OneFile, FromSource, AtRevision):
+    """Which tokenizer of a model."""
+
+    file: str | None = same_option(
+        OneFile, "file", "Read this GGUF file, or the tokenizer in this folder."
+    )
+
+
+@grouped
 def tokenizer(
-    ctx: typer.Context,
     model: options.Model,
-    revision: options.Revision = None,
-    source: options.Source = "auto",
-    file: Annotated[
-        str | None,
-        typer.Option("--file", help="Read this GGUF file, or the tokenizer in this folder."),
-    ] = None,
+    *,
+    part: TokenizerPart,
     format_: options.Format = "table",
     output: options.Output = None,
-    token: options.Token = None,
-    timeout: options.Timeout = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
+    access: options.AccessFlags,
 ) -> None:
     """Show tokens, special ids, chat templates and context lengths, and where they disagree.
 
@@ -45,16 +47,11 @@ def tokenizer(
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line(model, revision=revision) as progress:
+    with reading_line(model, revision=part.revision) as progress:
         found = api.tokenizer(
             model,
-            revision=revision,
-            source=source,  # type: ignore[arg-type]  # api checks it
-            file=file,
-            token=token,
-            session=ctx.obj,
-            timeout=timeout,
-            cache=kept_headers(no_cache=no_cache, refresh=refresh),
+            **given(part),
+            **access.given(),
             progress=progress,
         )
     emit(format_, lambda: lay_out(found), found.to_dict, output)

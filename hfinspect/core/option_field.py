@@ -3,10 +3,10 @@ its type, its default and its help from here, so that each is written once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, field, fields
 from functools import wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, get_annotations
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
@@ -25,14 +25,16 @@ class Option(NamedTuple):
     #: ``--name``; of a switch that is on by default the one that turns it off.
     flag: str
     metavar: str | None
-    least: int | None
-    most: int | None
+    least: float | None
+    most: float | None
     #: What a shell completes.
     choices: tuple[str, ...]
     #: A value that a hint shows after the flag.
     example: str
     #: What other tools call it, with underscores.
     other_names: tuple[str, ...]
+    #: Makes the value of the words of a flag that may be repeated; None of a flag that may not.
+    of_words: Callable[[Iterable[str]], Any] | None
 
 
 def option(
@@ -41,23 +43,28 @@ def option(
     *,
     flag: str = "",
     metavar: str | None = None,
-    least: int | None = None,
-    most: int | None = None,
+    least: float | None = None,
+    most: float | None = None,
     choices: tuple[str, ...] = (),
     example: str = "",
     other_names: str = "",
+    of_words: Callable[[Iterable[str]], Any] | None = None,
+    is_secret: bool = False,
 ) -> T:
     """A field with a default and what the command line shows of it.
 
-    ``flag`` is left out where it is the field's name with hyphens.
+    ``flag`` is left out where it is the field's name with hyphens; no ``repr`` shows a secret.
     """
-    shown = Option(help, flag, metavar, least, most, choices, example, tuple(other_names.split()))
-    return option_of(default, shown)
+    names = tuple(other_names.split())
+    shown = Option(help, flag, metavar, least, most, choices, example, names, of_words)
+    return field(default=default, repr=not is_secret, metadata={_KEY: shown})
 
 
-def option_of(default: T, shown: Option) -> T:
-    """A field with what the command line shows of it, as another dataclass has it perhaps."""
-    return field(default=default, metadata={_KEY: shown})
+def same_option(record: type[Any], name: str, help: str = "") -> Any:  # noqa: A002 - as above
+    """The field of another dataclass: its default, flag and, without ``help``, its help."""
+    one, shown = options_of(record)[name]
+    again = shown._replace(help=help or shown.help)
+    return field(default=one.default, repr=one.repr, metadata={_KEY: again})
 
 
 def options_of(record: type[Any]) -> dict[str, tuple[Field[Any], Option]]:
@@ -103,6 +110,8 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
 
 
 def _signature(record: type[Any]) -> Signature:
+    """The fields as arguments: first those of the record itself, then those of its bases."""
+    own = get_annotations(record)
     parameters = [
         Parameter(
             one.name,
@@ -112,7 +121,7 @@ def _signature(record: type[Any]) -> Signature:
         )
         for one in fields(record)
     ]
-    return Signature(sorted(parameters, key=lambda one: one.kind))
+    return Signature(sorted(parameters, key=lambda one: (one.kind, one.name not in own)))
 
 
 def _meant(record: type[Any], given: dict[str, Any]) -> str | None:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .choices import LOADERS
 from .memory_options import MemoryOptions
-from .option_field import option, option_of, options_of
+from .option_field import option, same_option
 from .records import dataclass
-
-
-def _as_in_memory(name: str, help: str = "") -> Any:  # noqa: A002 - its name in every parser
-    """The field of ``memory``: default, flag and, without a ``help`` of its own, its help."""
-    one, shown = options_of(MemoryOptions)[name]
-    return option_of(one.default, shown._replace(help=help or shown.help))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,21 +21,25 @@ class RunsOptions:
         choices=LOADERS,
         other_names="engines",
     )
-    on: str | None = _as_in_memory(
-        "on", "Print lines for one or more cards: 4090, 24GB, 2x80GB, 8xH100."
+    on: str | None = same_option(
+        MemoryOptions, "on", "Print lines for one or more cards: 4090, 24GB, 2x80GB, 8xH100."
     )
-    context: int | str | None = _as_in_memory(
-        "context", "Context length of the lines: 4096, 32k or 1M. Default: the longest that fits."
+    context: int | str | None = same_option(
+        MemoryOptions,
+        "context",
+        "Context length of the lines: 4096, 32k or 1M. Default: the longest that fits.",
     )
-    batch: int = _as_in_memory("batch")
-    tensor_parallel: int = _as_in_memory("tensor_parallel")
-    pipeline_parallel: int = _as_in_memory("pipeline_parallel")
-    train: str | None = _as_in_memory(
-        "train", "Add lines for training with FSDP and DeepSpeed: full, lora or qlora."
+    batch: int = same_option(MemoryOptions, "batch")
+    tensor_parallel: int = same_option(MemoryOptions, "tensor_parallel")
+    pipeline_parallel: int = same_option(MemoryOptions, "pipeline_parallel")
+    train: str | None = same_option(
+        MemoryOptions,
+        "train",
+        "Add lines for training with FSDP and DeepSpeed: full, lora or qlora.",
     )
-    rank: int = _as_in_memory("rank")
-    seq: int | str | None = _as_in_memory("seq")
-    optimizer: str = _as_in_memory("optimizer")
-    precision: str = _as_in_memory("precision")
-    gpus: int = _as_in_memory("gpus")
-    checkpointing: bool = _as_in_memory("checkpointing")
+    rank: int = same_option(MemoryOptions, "rank")
+    seq: int | str | None = same_option(MemoryOptions, "seq")
+    optimizer: str = same_option(MemoryOptions, "optimizer")
+    precision: str = same_option(MemoryOptions, "precision")
+    gpus: int = same_option(MemoryOptions, "gpus")
+    checkpointing: bool = same_option(MemoryOptions, "checkpointing")

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.choices import SourceChoice, check_source
-from ..core.progress import Progress
+from ..core.choices import check_source
+from ..core.read_fields import ModelReading
 from ..core.records import dataclass
-from ..sources.deadline import Timeout
-from ..sources.login import Session
+from ..sources.access_options import AccessOptions
 from ..sources.opening import Access
 from .build import Inspected
 from .inspect_run import inspect_target
 
 if TYPE_CHECKING:
-    from ..sources.header_cache import HeaderCache
-    from ..sources.hub.client import HubClient
+    from ..sources.hub.model_info import Listing
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
+class ReadOptions(AccessOptions, ModelReading):
     """The arguments of ``hfinspect.inspect``, whose docstring says what they are."""
 
-    overrides: Mapping[str, Any] | None = None
-    revision: str | None = None
-    source: SourceChoice = "auto"
-    token: str | bool | None = field(default=None, repr=False)
-    session: Session | None = field(default=None, repr=False)
-    file: str | None = None
-    endpoint: str | None = None
-    timeout: Timeout = None
-    client: HubClient | None = None
-    cache: HeaderCache | None = None
-    progress: Progress | None = None
+
+@dataclass(frozen=True, kw_only=True)
+class ListedOptions(ReadOptions):
+    """The same, of a model whose files are listed already."""
+
+    listing: Listing | None = None
 
     def access(self) -> Access:
-        """Raises UsageError where a session and a token are given."""
-        return Access.of(
-            self.session,
-            self.token,
-            self.endpoint,
-            self.timeout,
-            self.client,
-            self.cache,
-            progress=self.progress,
-        )
+        return replace(super().access(), listing=self.listing)
 
 
 def inspect_with(

@@ -74,7 +74,7 @@ class Deadline:
         )
 
 
-Timeout: TypeAlias = "float | Deadline | None"
+Timeout: TypeAlias = float | Deadline | None
 
 
 def checked_timeout(seconds: float) -> float:

@@ -17,7 +17,6 @@ from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
 from .local_paths import may_be_read, mounted
-from .login import Session, login
 from .source import Source
 
 if TYPE_CHECKING:
@@ -98,26 +97,6 @@ class Access:
     listing: Listing | None = None
     progress: Progress | None = None
     sources: Mapping[ModelRef, Source] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        session: Session | None = None,
-        token: str | bool | None = None,
-        endpoint: str | None = None,
-        timeout: Timeout = None,
-        client: HubClient | None = None,
-        cache: HeaderCache | None = None,
-        listing: Listing | None = None,
-        progress: Progress | None = None,
-    ) -> Access:
-        """As the arguments of a verb say. A session that is an Access lends its client and what it
-        has open. Raises UsageError as ``login`` does."""
-        token, endpoint = login(session, token, endpoint)
-        made = cls(token, endpoint, timeout, client, cache, listing, progress)
-        if isinstance(session, Access):
-            return replace(made, client=client or session.client, sources=session.sources)
-        return made
 
     def started(self) -> Access:
         """With the time running from now."""
