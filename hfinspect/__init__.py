@@ -13,7 +13,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import errors as errors
-    from .analysis.differences import Change, Comparison, Difference
+    from .analysis.differences import Change, Comparison, ConfigChange, Difference
     from .api import (
         Target,
         audit,
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
         TrainingLaunch,
     )
     from .core.expectation import Assumed, Beyond, Expectation
-    from .core.explanation import Attention, Explanation, Projection
+    from .core.explanation import Attention, Explanation, Projection, Remark
     from .core.extents import Extent
-    from .core.fitting import Verdict
+    from .core.fitting import NamedDevice, Verdict
     from .core.flop_count import Flops
     from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .core.refs import Origin
     from .core.results import (
         Adapter,
+        BitsOf,
         Failure,
         Inspection,
         Member,
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
 #: hfinspect`` and ``hfinspect --version`` cost nothing. The imports above and ``__all__`` are made
 #: of this by ``python -m tests.packaging.public_names``.
 _HOMES = {
-    "analysis.differences": "Change Comparison Difference",
+    "analysis.differences": "Change Comparison ConfigChange Difference",
     "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes "
     "runs tokenizer",
     "core.alternative_counts": "Against Approximation Candidate Convention Measurement NameSize "
@@ -130,9 +131,9 @@ _HOMES = {
     "core.config": "HasConfig Reads",
     "core.expectation": "Assumed Beyond Expectation",
     "core.engine_answers": "EngineAnswer EngineAnswers KernelRow LaunchLine TrainingLaunch",
-    "core.explanation": "Attention Explanation Projection",
+    "core.explanation": "Attention Explanation Projection Remark",
     "core.extents": "Extent",
-    "core.fitting": "Verdict",
+    "core.fitting": "NamedDevice Verdict",
     "core.flop_count": "Flops",
     "core.footprint": "AtContext Memory Stage WeightBytes Workspace",
     "core.formula": "Formula Tree",
@@ -148,7 +149,8 @@ _HOMES = {
     "core.recipe_fits": "HeldAt OnCard RecipeFits",
     "core.recipe_list": "RecipeList",
     "core.refs": "Origin",
-    "core.results": "Adapter Failure Inspection Member Quantization Totals VariantFile WeightFile",
+    "core.results": "Adapter BitsOf Failure Inspection Member Quantization Totals VariantFile "
+    "WeightFile",
     "core.scan_summary": "RowGroup RowGroups ScanSummary SizeClass",
     "core.tensor": "Packed TensorInfo TensorSpec",
     "core.tokenizer_facts": "AddedToken ChatTemplate ContextLengths SpecialToken TokenizerFacts "
@@ -181,6 +183,7 @@ __all__ = [
     "AuditFinding",
     "AuditResult",
     "Beyond",
+    "BitsOf",
     "CacheDerivation",
     "CacheGroup",
     "CacheLine",
@@ -191,6 +194,7 @@ __all__ = [
     "ChatTemplate",
     "Comparison",
     "Component",
+    "ConfigChange",
     "ContextLengths",
     "Convention",
     "Deadline",
@@ -229,6 +233,7 @@ __all__ = [
     "ModelFacts",
     "Module",
     "NameSize",
+    "NamedDevice",
     "Offload",
     "OffloadPlan",
     "OnCard",
@@ -245,6 +250,7 @@ __all__ = [
     "RecipeFits",
     "RecipeList",
     "RecipeSize",
+    "Remark",
     "Role",
     "Row",
     "RowGroup",

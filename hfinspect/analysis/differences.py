@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..core.components import Role
 from ..core.display import Shown, counted
+from ..core.json_form import JsonDocument, JsonForm
 from ..core.records import dataclass
-from ..core.results import SCHEMA_VERSION, Inspection, dict_of
+from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.weight_changes import FileIdentity, WeightChanges
 from ..trees.prediction import Prediction
@@ -23,7 +24,7 @@ _Key = tuple[str, str, str | None, str | None, str]
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "structural": "role"}):
     """One difference, folded over layers: ``name`` has the layer number replaced by ``N``.
 
     ``kind`` is ``only_here`` (in the first model), ``only_there`` (in the other), ``shape``,
@@ -56,24 +57,36 @@ class Change:
         return self.role == Role.PARAMETER.value and self.kind not in ("dtype", "packing")
 
 
-@dataclass(frozen=True)
-class Difference:
+class ConfigChange(NamedTuple):
+    """A config key in two models; None where it is not.
+
+    Fields:
+        here: its value in the first
+        there: its value in the other
+    """
+
+    here: Any
+    there: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(JsonForm, after={"same_structure": "target"}):
     """The first model against one other. ``same_structure`` means: the same parameters in the same
     shapes, by the names that the catalog knows them by; dtypes and packing may differ.
 
     Fields:
         target: the other model, as it was named
-        changes: tensors that differ, folded by layers
-        config: key -> (value here, value there)
         files: files with equal content; None if no hash is known
         weights: which weights differ; None if they were not read
+        config: key -> what it is in either
+        changes: tensors that differ, folded by layers
     """
 
     target: str
-    changes: tuple[Change, ...]
-    config: Mapping[str, tuple[Any, Any]] = field(hash=False)
     files: FileIdentity | None = None
     weights: WeightChanges | None = None
+    config: Mapping[str, ConfigChange] = field(hash=False)
+    changes: tuple[Change, ...]
 
     @property
     def same_structure(self) -> bool:
@@ -81,7 +94,9 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(
+    JsonDocument, Shown, names={"inspections": "models"}, after={"same_structure": ""}
+):
     """Models side by side, and every other one against the first.
 
     Fields:
@@ -100,15 +115,6 @@ class Comparison(Shown):
     def same_structure(self) -> bool:
         return all(difference.same_structure for difference in self.differences)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "same_structure": self.same_structure,
-            "models": [inspection.to_dict() for inspection in self.inspections],
-            "differences": [_difference_to_dict(d) for d in self.differences],
-        }
-
 
 def compare(
     inspections: Sequence[Inspection], predictions: Sequence[Prediction | None]
@@ -119,7 +125,11 @@ def compare(
     return Comparison(
         tuple(inspections),
         tuple(
-            Difference(other.target, _changes(mine, named), _config_changes(first, other))
+            Difference(
+                target=other.target,
+                config=_config_changes(first, other),
+                changes=_changes(mine, named),
+            )
             for other, named in zip(others, theirs, strict=True)
         ),
     )
@@ -189,11 +199,13 @@ def folded_name(tensor: TensorInfo) -> str:
     return tensor.name
 
 
-def _config_changes(here: Inspection, there: Inspection) -> dict[str, tuple[Any, Any]]:
+def _config_changes(here: Inspection, there: Inspection) -> dict[str, ConfigChange]:
     mine, theirs = _flat(here.config or {}), _flat(there.config or {})
     keys = [*mine, *(key for key in theirs if key not in mine)]
     return {
-        key: (mine.get(key), theirs.get(key)) for key in keys if mine.get(key) != theirs.get(key)
+        key: ConfigChange(mine.get(key), theirs.get(key))
+        for key in keys
+        if mine.get(key) != theirs.get(key)
     }
 
 
@@ -218,29 +230,6 @@ def ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([number])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def _difference_to_dict(difference: Difference) -> dict[str, Any]:
-    return {
-        "target": difference.target,
-        "same_structure": difference.same_structure,
-        "files": dict_of(difference.files),
-        "weights": dict_of(difference.weights),
-        "config": {key: {"here": a, "there": b} for key, (a, b) in difference.config.items()},
-        "changes": [
-            {
-                "kind": change.kind,
-                "role": change.role,
-                "structural": change.structural,
-                "name": change.name,
-                "layers": list(change.layers),
-                "tensors": change.count,
-                "here": change.here,
-                "there": change.there,
-            }
-            for change in difference.changes
-        ],
-    }
 
 
 # ---- the names under which tensors of two checkpoints are the same one. Files spell names

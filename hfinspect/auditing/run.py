@@ -70,15 +70,15 @@ def judge_facts(
         key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.file or "", f.tensor or "")
     )
     return AuditResult(
-        target,
-        facts.origin,
-        tuple(findings),
-        (*facts.unchecked, *_not_compared(facts)),
-        tuple(rule.code for rule in rules),
-        sum(weight.shard is not None for weight in facts.weights.values()),
-        sum(len(weight.tensors) for weight in facts.weights.values()),
-        deep,
-        facts.reference_name,
+        target=target,
+        origin=facts.origin,
+        reference=facts.reference_name,
+        deep=deep,
+        files=sum(weight.shard is not None for weight in facts.weights.values()),
+        tensors=sum(len(weight.tensors) for weight in facts.weights.values()),
+        findings=tuple(findings),
+        unchecked=(*facts.unchecked, *_not_compared(facts)),
+        rules=tuple(rule.code for rule in rules),
         inventory=_inventory(facts),
         tokenizer=tokenizer_of_root(facts),
     )

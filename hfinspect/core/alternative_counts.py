@@ -10,7 +10,6 @@ from typing import Any
 from .formula import Formula
 from .json_form import JsonForm
 from .records import dataclass
-from .results import dict_of
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,13 @@ class Term(JsonForm, names={"text": "term"}):
     other: str
 
 
-@dataclass(frozen=True)
-class Against:
+@dataclass(frozen=True, kw_only=True)
+class Against(
+    JsonForm,
+    without="fits",
+    names={"closed": "closed_form", "other": "other_form"},
+    after={"rounds_from": "number", "rounds_to": "rounds_from"},
+):
     """``--against``: the smallest sets of conventions that lead from the exact total to a number.
 
     ``text`` is the number as written; ``fits`` are the counts, from the first up to the second,
@@ -158,26 +162,26 @@ class Against:
     they differ. Without ``readings`` none was found among ``searched`` conventions.
 
     Fields:
+        text: the number as it was written
         number [parameters]: the count that was given
+        fits [parameters]: the smallest count that rounds to it, the next that does not
         difference [parameters]: given minus exact
         readings: the smallest sets of conventions that lead to it
         searched [conventions]: number of conventions that were tried
         at_most [conventions]: largest number that was combined
-        text: the number as it was written
-        fits [parameters]: the smallest count that rounds to it, the next that does not
         closed: the exact closed form; None where it is too long
         other: the closed form of the other count, or None
         terms: the terms in which the two closed forms differ
         known: a well-known model of this size, for a rounded count without a reading
     """
 
+    text: str
     number: int
+    fits: tuple[int, int]
     difference: int
     readings: tuple[tuple[Convention, ...], ...]
     searched: int
     at_most: int
-    text: str
-    fits: tuple[int, int]
     closed: Formula | None = None
     other: Formula | None = None
     terms: tuple[Term, ...] = ()
@@ -192,21 +196,17 @@ class Against:
         """Whether the exact total equals the given count."""
         return self.fits[0] <= self.number - self.difference < self.fits[1]
 
+    @property
+    def rounds_from(self) -> int:
+        """The smallest count that rounds to it."""
+        return self.fits[0]
+
+    @property
+    def rounds_to(self) -> int:
+        """The largest count that rounds to it."""
+        return self.fits[1] - 1
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "text": self.text,
-            "number": self.number,
-            "rounds_from": self.fits[0],
-            "rounds_to": self.fits[1] - 1,
-            "difference": self.difference,
-            "readings": [[c.to_dict() for c in reading] for reading in self.readings],
-            "searched": self.searched,
-            "at_most": self.at_most,
-            "closed_form": dict_of(self.closed),
-            "other_form": dict_of(self.other),
-            "terms": [term.to_dict() for term in self.terms],
-            "known": None
-            if self.known is None
-            else {"model": self.known.name, "parameters": self.known.value},
-        }
+        known = self.known and {"model": self.known.name, "parameters": self.known.value}
+        return {**super().to_dict(), "known": known}

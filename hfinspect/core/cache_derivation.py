@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .cache_size import CacheSize
 from .display import Shown
 from .formula import Formula
-from .json_form import JsonForm
+from .json_form import JsonDocument, JsonForm
 from .ledger_lines import Letter
 from .refs import Origin
-from .results import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,13 @@ class CacheLine(JsonForm):
 
 
 @dataclass(frozen=True, repr=False)
-class CacheDerivation(Shown):
+class CacheDerivation(
+    JsonDocument,
+    Shown,
+    without="origin",
+    names={"origin.commit": "commit"},
+    after={"commit": "model_type"},
+):
     """The cache of a model, derived: the lines sum up to ``cache.nbytes``.
 
     Fields:
@@ -65,17 +69,3 @@ class CacheDerivation(Shown):
 
     def _in_a_line(self) -> str:
         return f"{self.target}: {self.cache.nbytes:,} bytes at {self.cache.tokens:,} tokens"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schemas/cache.schema.json)."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "architecture": self.architecture,
-            "model_type": self.model_type,
-            "commit": self.origin.commit,
-            "cache": self.cache.to_dict(),
-            "letters": [letter.to_dict() for letter in self.letters],
-            "lines": [line.to_dict() for line in self.lines],
-            "notes": list(self.notes),
-        }

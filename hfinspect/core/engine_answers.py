@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from .display import Shown
-from .json_form import JsonForm
+from .fitting import NamedDevice
+from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
-from .results import SCHEMA_VERSION
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
 YES: Final = "yes"
@@ -94,8 +94,14 @@ class TrainingLaunch(JsonForm):
     config: str = ""
 
 
-@dataclass(frozen=True, repr=False)
-class EngineAnswers(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class EngineAnswers(
+    JsonDocument,
+    Shown,
+    without="origin",
+    names={"origin.commit": "commit", "answers": "engines"},
+    after={"commit": "model_type", "answer": "precision"},
+):
     """Which engines load a model.
 
     Fields:
@@ -104,8 +110,8 @@ class EngineAnswers(Shown):
         architecture: the class that the config names
         model_type: of config.json; of a GGUF file its architecture
         precision: the dtype or packing of the weights in a few words
+        device: what was named; None without one
         answers: one for each engine
-        device [name, bytes, count]: what was named; None without one
         training: how a training is started, where a way of training was named
         training_unknown: why that cannot be given; empty where it can
     """
@@ -115,8 +121,8 @@ class EngineAnswers(Shown):
     architecture: str | None
     model_type: str | None
     precision: str
+    device: NamedDevice | None = None
     answers: tuple[EngineAnswer, ...]
-    device: tuple[str, int, int] | None = None
     training: tuple[TrainingLaunch, ...] = ()
     training_unknown: str = ""
 
@@ -129,22 +135,3 @@ class EngineAnswers(Shown):
     def _in_a_line(self) -> str:
         each = ", ".join(f"{one.engine} {one.answer}" for one in self.answers)
         return f"{self.target}: {each}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schemas/runs.schema.json)."""
-        device = None
-        if self.device is not None:
-            device = dict(zip(("name", "nbytes", "count"), self.device, strict=True))
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "architecture": self.architecture,
-            "model_type": self.model_type,
-            "commit": self.origin.commit,
-            "precision": self.precision,
-            "answer": self.answer,
-            "device": device,
-            "engines": [one.to_dict() for one in self.answers],
-            "training": [one.to_dict() for one in self.training],
-            "training_unknown": self.training_unknown,
-        }

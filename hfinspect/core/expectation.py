@@ -83,8 +83,8 @@ class Assumed(JsonForm):
         return f"{text}; {self.other} has {self.other_parameters:,} parameters"
 
 
-@dataclass(frozen=True)
-class Expectation:
+@dataclass(frozen=True, kw_only=True)
+class Expectation(JsonForm):
     """The prediction of config.json next to the headers.
 
     ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
@@ -96,17 +96,17 @@ class Expectation:
         parameters [parameters]: unique ones, by the catalog
         missing: names of predicted tensors that no file holds
         unexpected: names of tensors in files that are not predicted
-        reshaped [elements along each axis]: name -> (shape in the file, predicted shape)
         unsaved: names of tensors in files that the class defines but does not save
+        reshaped [elements along each axis]: name -> (shape in the file, predicted shape)
     """
 
     parameters: int
     missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
+    unsaved: tuple[str, ...] = ()
     reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
         default_factory=dict, hash=False
     )
-    unsaved: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -115,13 +115,8 @@ class Expectation:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "parameters": self.parameters,
-            "missing": list(self.missing),
-            "unexpected": list(self.unexpected),
-            "unsaved": list(self.unsaved),
-            "reshaped": {
-                name: {"found": list(stored), "expected": list(expected)}
-                for name, (stored, expected) in self.reshaped.items()
-            },
+        shapes = {
+            name: {"found": list(stored), "expected": list(expected)}
+            for name, (stored, expected) in self.reshaped.items()
         }
+        return {**super().to_dict(), "reshaped": shapes}

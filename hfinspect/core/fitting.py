@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from .json_form import JsonForm
 from .records import dataclass
@@ -10,6 +10,20 @@ from .records import dataclass
 FITS: Final = "fits"
 DOES_NOT_FIT: Final = "does not fit"
 DEPENDS: Final = "depends"
+
+
+class NamedDevice(NamedTuple):
+    """Devices as they were named.
+
+    Fields:
+        name: the card's, or what was written
+        nbytes [bytes]: of one
+        count [devices]: how many
+    """
+
+    name: str
+    nbytes: int
+    count: int  # type: ignore[assignment]  # in place of the method of tuples
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class Flops:
+class Flops(
+    JsonForm,
+    after={
+        "attention_causal": "attention_full",
+        "forward": "attention_causal",
+        "forward_causal": "forward",
+        "step": "next_token",
+        "six_nd_error": "six_nd",
+    },
+):
     """Matrix products alone, as torch's FlopCounterMode counts them; norms, activations, softmax
     and rotary positions are left out.
 
@@ -63,22 +71,4 @@ class Flops:
     @property
     def six_nd_error(self) -> float:
         """How far 6ND is from ``step``: -0.05 is five percent too little."""
-        return self.six_nd / self.step - 1
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "tokens": self.tokens,
-            "batch": self.batch,
-            "matrix_parameters": self.matrix_parameters,
-            "matrices": self.matrices,
-            "attention_full": self.attention_full,
-            "attention_causal": self.attention_causal,
-            "forward": self.forward,
-            "forward_causal": self.forward_causal,
-            "next_token": self.next_token,
-            "step": self.step,
-            "six_nd": self.six_nd,
-            "six_nd_error": round(self.six_nd_error, 6),
-            "formula": self.formula,
-            "attention_formula": self.attention_formula,
-        }
+        return round(self.six_nd / self.step - 1, 6)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 from .bytes_read import Reading
 from .cache_size import CacheSize
 from .display import Shown
-from .fitting import Verdict
+from .fitting import NamedDevice, Verdict
 from .flop_count import Flops
-from .json_form import JsonForm
+from .json_form import JsonDocument, JsonForm
 from .media_tokens import MediaTokens
 from .offload_plan import Offload
 from .recipe_fits import RecipeFits
 from .records import dataclass
 from .refs import Origin
-from .results import SCHEMA_VERSION
 from .training_bytes import Training
 
 
@@ -115,14 +113,20 @@ class AtContext(JsonForm, after={"context": ""}):
         return self.cache.tokens
 
 
-@dataclass(frozen=True, repr=False)
-class Memory(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Memory(
+    JsonDocument,
+    Shown,
+    without="origin",
+    names={"origin.commit": "commit", "version": "engine_version"},
+    after={"commit": "model_type", "fits": "device"},
+):
     """What a model needs to run: weights, cache and workspace at one or more contexts.
 
     ``at`` has one entry a context, the main one last. ``own_context`` is the longest that the
     config allows, ``assumed_dtype`` says where the cache's dtype comes from. ``cache_unknown`` is
-    the reason where a cache cannot be given (``at`` is then empty). ``device`` is what was named
-    (name, bytes of one, count); ``max_context`` at this batch and ``max_batch`` at this context are
+    the reason where a cache cannot be given (``at`` is then empty). ``device`` is what was named;
+    ``max_context`` at this batch and ``max_batch`` at this context are
     those that still fit, None without a device; ``smallest_card`` is the known card that holds the
     main entry.
 
@@ -135,31 +139,31 @@ class Memory(Shown):
         version: the engine's version
         batch [sequences]: at once
         tensor_parallel [devices]: that share each layer
+        pipeline_parallel [stages]: that the layers are cut into
+        expert_parallel [devices]: that share the experts
+        own_context [tokens]: the longest that the config allows
+        precision: the dtype or packing of the weights in a few words
         weights: bytes of the weights
         at: one sum for each context, the main one last
-        own_context [tokens]: the longest that the config allows
         cache_unknown: why the cache is unknown; empty if it is known
-        device [name, bytes, count]: the device; None without one
+        device: what was named; None without one
+        verdict: whether the device holds it, or the training; None without a device
         max_context [tokens]: that still fits at this batch, up to the model's own or the one that
             was named; None without a device, and where any length fits
+        holds_more: whether the device holds a longer context than ``max_context``
+        recipes: the weights under other recipes, and the cards that hold them
         max_batch [sequences]: largest batch that fits at this context; None without a device
         smallest_card: the smallest known card that holds the main entry
         flops: of a forward pass over the main context
         flops_unknown: why ``flops`` is None; empty if it is not
         training: memory of one training step; None without ``train``
         training_unknown: why ``training`` is None; empty if it is not
-        notes: remarks
-        pipeline_parallel [stages]: that the layers are cut into
-        expert_parallel [devices]: that share the experts
         stages: of a pipeline, in order; none without one
         offload: the model by layer, and what goes to the GPU, with llama.cpp; else None
         offload_unknown: why ``offload`` is None; empty if it is not
         reading: bytes that the next token reads, and the speed limit that follows
-        verdict: whether the device holds it, or the training; None without a device
-        holds_more: whether the device holds a longer context than ``max_context``
-        precision: the dtype or packing of the weights in a few words
-        recipes: the weights under other recipes, and the cards that hold them
         media: what each image, video or sound takes that was named
+        notes: remarks
     """
 
     target: str
@@ -170,30 +174,30 @@ class Memory(Shown):
     version: str
     batch: int
     tensor_parallel: int
+    pipeline_parallel: int = 1
+    expert_parallel: int = 1
+    own_context: int | None = None
+    precision: str = ""
     weights: WeightBytes
     at: tuple[AtContext, ...] = ()
-    own_context: int | None = None
     cache_unknown: str = ""
-    device: tuple[str, int, int] | None = None
+    device: NamedDevice | None = None
+    verdict: Verdict | None = None
     max_context: int | None = None
+    holds_more: bool = False
+    recipes: tuple[RecipeFits, ...] = ()
     max_batch: int | None = None
     smallest_card: str | None = None
     flops: Flops | None = None
     flops_unknown: str = ""
     training: Training | None = None
     training_unknown: str = ""
-    notes: tuple[str, ...] = ()
-    pipeline_parallel: int = 1
-    expert_parallel: int = 1
     stages: tuple[Stage, ...] = ()
     offload: Offload | None = None
     offload_unknown: str = ""
     reading: Reading | None = None
-    verdict: Verdict | None = None
-    holds_more: bool = False
-    precision: str = ""
-    recipes: tuple[RecipeFits, ...] = ()
     media: tuple[MediaTokens, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def main(self) -> AtContext | None:
@@ -231,45 +235,3 @@ class Memory(Shown):
         way = "" if self.training is None else f", training {self.training.method}"
         how = f"engine {self.engine}, batch {self.batch}"
         return f"{self.target}: {total}{where}, {how}{way}{answer}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schemas/memory.schema.json)."""
-        device = None
-        if self.device is not None:
-            device = dict(zip(("name", "nbytes", "count"), self.device, strict=True))
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "architecture": self.architecture,
-            "model_type": self.model_type,
-            "commit": self.origin.commit,
-            "engine": self.engine,
-            "engine_version": self.version,
-            "batch": self.batch,
-            "tensor_parallel": self.tensor_parallel,
-            "pipeline_parallel": self.pipeline_parallel,
-            "expert_parallel": self.expert_parallel,
-            "own_context": self.own_context,
-            "precision": self.precision,
-            "weights": self.weights.to_dict(),
-            "at": [entry.to_dict() for entry in self.at],
-            "cache_unknown": self.cache_unknown,
-            "device": device,
-            "fits": self.fits,
-            "verdict": None if self.verdict is None else self.verdict.to_dict(),
-            "max_context": self.max_context,
-            "holds_more": self.holds_more,
-            "recipes": [row.to_dict() for row in self.recipes],
-            "max_batch": self.max_batch,
-            "smallest_card": self.smallest_card,
-            "flops": None if self.flops is None else self.flops.to_dict(),
-            "flops_unknown": self.flops_unknown,
-            "training": None if self.training is None else self.training.to_dict(),
-            "training_unknown": self.training_unknown,
-            "stages": [stage.to_dict() for stage in self.stages],
-            "offload": None if self.offload is None else self.offload.to_dict(),
-            "offload_unknown": self.offload_unknown,
-            "reading": None if self.reading is None else self.reading.to_dict(),
-            "media": [one.to_dict() for one in self.media],
-            "notes": list(self.notes),
-        }

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar, Final
+
+#: Version of every JSON form (schemas/*.json): the major number changes when a field changes its
+#: meaning or goes.
+SCHEMA_VERSION: Final = "2.0"
 
 
 class JsonForm:
@@ -13,7 +18,7 @@ class JsonForm:
 
     Where the form differs, the class says so: ``without`` are fields that it leaves out, ``names``
     is field or property -> its key, ``after`` is key -> the key that it follows. A key of ``names``
-    or ``after`` that no field has is a property.
+    or ``after`` that no field has is a property, or a part of a field (``origin.commit``).
     """
 
     _without: ClassVar[tuple[str, ...]] = ()
@@ -33,7 +38,15 @@ class JsonForm:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         cls: Any = type(self)
-        return {key: plain(getattr(self, name)) for key, name in json_keys(cls).items()}
+        return {key: plain(attrgetter(name)(self)) for key, name in json_keys(cls).items()}
+
+
+class JsonDocument(JsonForm):
+    """A result that is a document of its own: it states the version of its schema."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schema version ``SCHEMA_VERSION``)."""
+        return {"schema_version": SCHEMA_VERSION, **super().to_dict()}
 
 
 @cache
@@ -58,6 +71,8 @@ def plain(value: Any) -> Any:
         return value
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {name: plain(one) for name, one in value.items()}
     return [plain(one) for one in value]

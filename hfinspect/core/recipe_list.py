@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .display import Shown
+from .json_form import JsonDocument
 from .recipe_bytes import RecipeSize
 from .records import dataclass
 from .refs import Origin
-from .results import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
-class RecipeList(Shown):
+class RecipeList(
+    JsonDocument,
+    Shown,
+    without="origin",
+    names={"origin.commit": "commit"},
+    after={"commit": "target"},
+):
     """A model under recipes, in the order of the table.
 
     Fields:
@@ -30,13 +34,3 @@ class RecipeList(Shown):
     def _in_a_line(self) -> str:
         known = sum(size.nbytes is not None for size in self.recipes)
         return f"{self.target}: {known} of {len(self.recipes)} recipes are known"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schemas/recipes.schema.json)."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "commit": self.origin.commit,
-            "parameters": self.parameters,
-            "recipes": [size.to_dict() for size in self.recipes],
-        }

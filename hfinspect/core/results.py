@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final, Protocol
+from typing import Any, NamedTuple
 
 from ..errors import HfinspectError
 from .cache_size import CacheSize
 from .checkpoint import Finding
 from .display import Shown, counted
 from .expectation import Assumed, Beyond, Expectation
-from .json_form import JsonForm
+from .json_form import JsonDocument, JsonForm, plain
 from .media_tokens import MediaTokens
 from .model_facts import ModelFacts
 from .overrides import Override
 from .records import dataclass
 from .refs import Origin
 from .tensor import TensorInfo
-
-#: Version of every JSON form (schemas/*.json): the major number changes when a field changes its
-#: meaning or goes.
-SCHEMA_VERSION: Final = "2.0"
 
 
 @dataclass(frozen=True)
@@ -65,8 +61,22 @@ class WeightFile(JsonForm):
     sha256: str | None = None
 
 
+class BitsOf(NamedTuple):
+    """Bits in a file and the parameters in them; their ratio is the bits per weight.
+
+    Fields:
+        bits [bits]: in the file
+        parameters [parameters]: that they hold
+    """
+
+    bits: int
+    parameters: int
+
+
 @dataclass(frozen=True)
-class Quantization:
+class Quantization(
+    JsonForm, without="findings", after={"weight_bits": "widths", "effective_bits": "weight_bits"}
+):
     """How the weights are packed.
 
     ``method`` is the key that the config names, ``scheme`` what was found (``NVFP4``, ``AWQ
@@ -102,35 +112,19 @@ class Quantization:
     declared_in: str = ""
 
     @property
-    def weight_bits(self) -> tuple[int, int] | None:
+    def weight_bits(self) -> BitsOf | None:
         """Bits of the packed weights in the file and the parameters in them; their ratio is the
         bits per weight."""
         if not self.packed_parameters or self.packed_bytes is None:
             return None
-        return 8 * self.packed_bytes, self.packed_parameters
+        return BitsOf(8 * self.packed_bytes, self.packed_parameters)
 
     @property
-    def effective_bits(self) -> tuple[int, int] | None:
+    def effective_bits(self) -> BitsOf | None:
         """The same with all bookkeeping."""
         if not self.packed_parameters or self.packed_bytes is None:
             return None
-        return 8 * sum(self.roles.values()), self.packed_parameters
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "method": self.method,
-            "bits": self.bits,
-            "packed_parameters": self.packed_parameters,
-            "packed_bytes": self.packed_bytes,
-            "roles": dict(self.roles),
-            "scheme": self.scheme,
-            "widths": dict(self.widths),
-            "weight_bits": _ratio(self.weight_bits),
-            "effective_bits": _ratio(self.effective_bits),
-            "group_size": self.group_size,
-            "declared_in": self.declared_in,
-        }
+        return BitsOf(8 * sum(self.roles.values()), self.packed_parameters)
 
 
 @dataclass(frozen=True)
@@ -170,7 +164,7 @@ class Member(JsonForm):
 
 
 @dataclass(frozen=True)
-class VariantFile:
+class VariantFile(JsonForm, without="parameters", after={"bits_per_weight": "size"}):
     """One of several quantisations of a model: its files, their size in bytes, the parameters in
     them, and whether it is the one that was read.
 
@@ -189,21 +183,11 @@ class VariantFile:
     read: bool = False
 
     @property
-    def bits_per_weight(self) -> tuple[int, int] | None:
+    def bits_per_weight(self) -> BitsOf | None:
         """Bits of the files, headers included, and the parameters in them."""
         if self.size is None or not self.parameters:
             return None
-        return 8 * self.size, self.parameters
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "label": self.label,
-            "files": list(self.files),
-            "size": self.size,
-            "bits_per_weight": _ratio(self.bits_per_weight),
-            "read": self.read,
-        }
+        return BitsOf(8 * self.size, self.parameters)
 
 
 @dataclass(frozen=True)
@@ -232,8 +216,14 @@ class Adapter(JsonForm):
     base_parameters: int | None
 
 
-@dataclass(frozen=True, repr=False)
-class Inspection(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Inspection(
+    JsonDocument,
+    Shown,
+    without="tensors metadata config",
+    names={"origin.hub": "hub"},
+    after={"hub": "origin", "complete": "format", "memory": "dtypes"},
+):
     """What is inside a model.
 
     ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
@@ -253,8 +243,15 @@ class Inspection(Shown):
         target: the model as it was named
         origin: what was read, and at which commit
         source: ``checkpoint`` (from headers) or ``config`` (predicted)
-        tensors: every tensor with its labels
+        overrides: config keys that were changed for this answer
+        model_type: of config.json
+        architecture: the class that the config names, or that was assumed
+        catalogued: whether the catalog knows the class
+        format: ``safetensors``, ``torch`` or ``gguf``; None without files
+        facts: sizes and counts of the model
         parameters [parameters]: unique parameters of the class; None if a packing is unknown
+        parameters_with_head [parameters]: with a tied head counted separately; None without one
+        active_parameters [parameters]: used per token; None if every token uses all of them
         logical [parameters]: in the files, or predicted, before ties are merged; None as above
         stored [elements]: elements in the files, or predicted, as packed; None if unknown
         buffers [elements]: that are not parameters
@@ -263,42 +260,42 @@ class Inspection(Shown):
         components: sums by component: ``embedding``, ``attention``, ...
         parts: sums by part: ``text``, ``vision``, ...
         dtypes: sums by dtype, as safetensors spells it
-        model_type: of config.json
-        architecture: the class that the config names, or that was assumed
-        catalogued: whether the catalog knows the class
-        format: ``safetensors``, ``torch`` or ``gguf``; None without files
+        cache: the least cache for one sequence of the model's own context (engine ``logical``)
+        cache_unknown: why ``cache`` is None; empty if it is not
+        media: tokens of an image of 1,024 x 1,024 and of a sound of 30 seconds, of models that take
+            such and have a rule
+        tied: name left out -> name kept
         files: weight files that were read
         other_files: path -> why hfinspect did not read it
-        chosen_because: why these files were chosen
         missing_files: missing shards; all sums are then lower limits
-        tied: name left out -> name kept
-        parameters_with_head [parameters]: with a tied head counted separately; None without one
-        active_parameters [parameters]: used per token; None if every token uses all of them
+        chosen_because: why these files were chosen
+        beyond: tensors in the files that the class does not define
+        assumed: the assumed class, if the config names none
         expectation: what config.json predicts, compared with the files
         quantization: how the weights are packed; None where they are not
-        metadata: the files' own free-form entries
-        findings: remarks from reading
-        config: config.json as it was read
         layout: ``model``, ``diffusers pipeline``, ``sentence-transformers`` or ``adapter``
         members: the parts of a pipeline, in order
         variants: the quantisations to choose from
         adapter: the settings of a PEFT adapter
         contents: facts that a GGUF file or a training checkpoint declares
-        beyond: tensors in the files that the class does not define
-        assumed: the assumed class, if the config names none
-        overrides: config keys that were changed for this answer
-        facts: sizes and counts of the model
-        cache: the least cache for one sequence of the model's own context (engine ``logical``)
-        cache_unknown: why ``cache`` is None; empty if it is not
-        media: tokens of an image of 1,024 x 1,024 and of a sound of 30 seconds, of models that take
-            such and have a rule
+        findings: remarks from reading
+        tensors: every tensor with its labels
+        metadata: the files' own free-form entries
+        config: config.json as it was read
     """
 
     target: str
     origin: Origin
     source: str
-    tensors: Sequence[TensorInfo]
+    overrides: tuple[Override, ...] = field(default=(), hash=False)
+    model_type: str | None = None
+    architecture: str | None = None
+    catalogued: bool = False
+    format: str | None = None
+    facts: ModelFacts = field(default_factory=ModelFacts)
     parameters: int | None
+    parameters_with_head: int | None = None
+    active_parameters: int | None = None
     logical: int | None
     stored: int | None
     buffers: int
@@ -307,34 +304,27 @@ class Inspection(Shown):
     components: Mapping[str, Totals] = field(hash=False)
     parts: Mapping[str, Totals] = field(hash=False)
     dtypes: Mapping[str, Totals] = field(hash=False)
-    model_type: str | None = None
-    architecture: str | None = None
-    catalogued: bool = False
-    format: str | None = None
+    cache: CacheSize | None = None
+    cache_unknown: str = ""
+    media: tuple[MediaTokens, ...] = ()
+    tied: Mapping[str, str] = field(default_factory=dict, hash=False)
     files: tuple[WeightFile, ...] = ()
     other_files: Mapping[str, str] = field(default_factory=dict, hash=False)
-    chosen_because: str = ""
     missing_files: tuple[str, ...] = ()
-    tied: Mapping[str, str] = field(default_factory=dict, hash=False)
-    parameters_with_head: int | None = None
-    active_parameters: int | None = None
+    chosen_because: str = ""
+    beyond: tuple[Beyond, ...] = ()
+    assumed: Assumed | None = None
     expectation: Expectation | None = None
     quantization: Quantization | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
-    findings: tuple[Finding, ...] = ()
-    config: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     layout: str = "model"
     members: tuple[Member, ...] = ()
     variants: tuple[VariantFile, ...] = ()
     adapter: Adapter | None = None
     contents: Mapping[str, object] = field(default_factory=dict, hash=False)
-    beyond: tuple[Beyond, ...] = ()
-    assumed: Assumed | None = None
-    overrides: tuple[Override, ...] = field(default=(), hash=False)
-    facts: ModelFacts = field(default_factory=ModelFacts)
-    cache: CacheSize | None = None
-    cache_unknown: str = ""
-    media: tuple[MediaTokens, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tensors: Sequence[TensorInfo]
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
+    config: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def _in_a_line(self) -> str:
         known = self.architecture or self.model_type or self.layout
@@ -373,70 +363,8 @@ class Inspection(Shown):
 
     def to_dict(self, *, tensors: bool = False) -> dict[str, Any]:
         """The JSON form (schema version ``SCHEMA_VERSION``); ``tensors`` adds every tensor."""
-        result: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "origin": self.origin.to_dict(),
-            "hub": dict_of(self.origin.hub),
-            "source": self.source,
-            "overrides": [one.to_dict() for one in self.overrides],
-            "model_type": self.model_type,
-            "architecture": self.architecture,
-            "catalogued": self.catalogued,
-            "format": self.format,
-            "complete": self.complete,
-            "facts": self.facts.to_dict(),
-            "parameters": self.parameters,
-            "parameters_with_head": self.parameters_with_head,
-            "active_parameters": self.active_parameters,
-            "logical": self.logical,
-            "stored": self.stored,
-            "buffers": self.buffers,
-            "bookkeeping": self.bookkeeping,
-            "nbytes": self.nbytes,
-            "components": _groups(self.components),
-            "parts": _groups(self.parts),
-            "dtypes": _groups(self.dtypes),
-            "memory": self.memory,
-            "cache": dict_of(self.cache),
-            "cache_unknown": self.cache_unknown,
-            "media": [one.to_dict() for one in self.media],
-            "tied": dict(self.tied),
-            "files": [file.to_dict() for file in self.files],
-            "other_files": dict(self.other_files),
-            "missing_files": list(self.missing_files),
-            "chosen_because": self.chosen_because,
-            "beyond": [group.to_dict() for group in self.beyond],
-            "assumed": dict_of(self.assumed),
-            "expectation": dict_of(self.expectation),
-            "quantization": dict_of(self.quantization),
-            "layout": self.layout,
-            "members": [member.to_dict() for member in self.members],
-            "variants": [variant.to_dict() for variant in self.variants],
-            "adapter": dict_of(self.adapter),
-            "contents": dict(self.contents),
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
-        if tensors:
-            result["tensors"] = [tensor.to_dict() for tensor in self.tensors]
-        return result
-
-
-class HasDict(Protocol):
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-def dict_of(part: HasDict | None) -> dict[str, Any] | None:
-    """The JSON form of what a result may lack."""
-    return None if part is None else part.to_dict()
-
-
-def _groups(groups: Mapping[str, Totals]) -> dict[str, dict[str, int | None]]:
-    return {name: totals.to_dict() for name, totals in groups.items()}
-
-
-def _ratio(pair: tuple[int, int] | None) -> dict[str, int] | None:
-    return None if pair is None else {"bits": pair[0], "parameters": pair[1]}
+        form = super().to_dict()
+        return {**form, "tensors": plain(self.tensors)} if tensors else form
 
 
 def weight_memory(parameters: int) -> dict[str, int]:
@@ -450,7 +378,7 @@ def weight_memory(parameters: int) -> dict[str, int]:
 
 
 @dataclass(frozen=True, repr=False)
-class Failure(Shown):
+class Failure(JsonDocument, Shown):
     """A target that could not be inspected, as a value: one bad model never stops a list.
 
     Fields:
@@ -468,10 +396,3 @@ class Failure(Shown):
     @property
     def kind(self) -> str:
         return self.error.kind
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "error": self.error.to_dict(),
-        }

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
-from typing import Any
+from dataclasses import field
 
-from .json_form import JsonForm, plain
+from .json_form import JsonDocument, JsonForm
 from .records import dataclass
-from .results import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class SizeClass(JsonForm):
 
 
 @dataclass(frozen=True)
-class ScanSummary:
+class ScanSummary(JsonDocument):
     """All rows of a scan in numbers.
 
     Fields:
@@ -97,8 +95,3 @@ class ScanSummary:
     sizes: tuple[SizeClass, ...]
     groups: tuple[RowGroups, ...]
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schemas/report.schema.json)."""
-        own = {one.name: plain(getattr(self, one.name)) for one in fields(self)}
-        return {"schema_version": SCHEMA_VERSION, **own}

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final
+from typing import Final
 
 from .checkpoint import Finding
-from .json_form import JsonForm
+from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
-from .results import SCHEMA_VERSION
 
 #: Added tokens that a result lists; the largest known models have some 6,000.
 MAX_LISTED: Final = 16_384
@@ -167,7 +166,7 @@ class ContextLengths(JsonForm):
 
 
 @dataclass(frozen=True)
-class TokenizerFacts:
+class TokenizerFacts(JsonDocument):
     """A tokenizer, its chat templates and the model's limits, read from files and never run.
 
     Fields:
@@ -201,20 +200,3 @@ class TokenizerFacts:
         """Whether there is a tokenizer: tokens, or a template."""
         tokens = self.vocabulary
         return bool(tokens.file or tokens.tokenizer_class or tokens.added or self.templates)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "origin": self.origin.to_dict(),
-            "files": list(self.files),
-            "vocabulary": self.vocabulary.to_dict(),
-            "special": [one.to_dict() for one in self.special],
-            "added_tokens": [one.to_dict() for one in self.added_tokens],
-            "templates": [one.to_dict() for one in self.templates],
-            "context": self.context.to_dict(),
-            "findings": [one.to_dict() for one in self.findings],
-            "component": self.component,
-            "parts": [one.to_dict() for one in self.parts],
-        }

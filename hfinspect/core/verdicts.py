@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .display import Shown
 from .inventory import Inventory
+from .json_form import JsonDocument
 from .records import dataclass
 from .refs import Origin
-from .results import SCHEMA_VERSION
 from .tokenizer_facts import TokenizerFacts
 
 #: From the mildest to the worst.
@@ -67,8 +67,8 @@ class Unchecked(NamedTuple):
         return self._asdict()
 
 
-@dataclass(frozen=True, repr=False)
-class AuditResult(Shown):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class AuditResult(JsonDocument, Shown, without="inventory tokenizer", after={"counts": "tensors"}):
     """The result of an audit of one target.
 
     ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
@@ -77,28 +77,28 @@ class AuditResult(Shown):
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
+        reference: the model to compare with; None without one
+        deep: whether values were read
+        files [files]: weight files whose headers were read
+        tensors [tensors]: how many those headers describe
+        known [findings]: number of findings in the baseline, which are not listed
         findings: findings, the most severe first
         unchecked: what the audit did not read
         rules: codes of the rules applied
-        files [files]: weight files whose headers were read
-        tensors [tensors]: how many those headers describe
-        deep: whether values were read
-        reference: the model to compare with; None without one
-        known [findings]: number of findings in the baseline, which are not listed
         inventory: files, licence and base models, for a bill of materials; no part of the JSON
         tokenizer: that of the root, for a page; None without one; no part of the JSON
     """
 
     target: str
     origin: Origin
+    reference: str | None = field(default=None)
+    deep: bool = False
+    files: int = 0
+    tensors: int = 0
+    known: int = 0
     findings: tuple[AuditFinding, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     rules: tuple[str, ...] = ()
-    files: int = 0
-    tensors: int = 0
-    deep: bool = False
-    reference: str | None = field(default=None)
-    known: int = 0
     inventory: Inventory = field(default_factory=Inventory)
     tokenizer: TokenizerFacts | None = None
 
@@ -122,28 +122,3 @@ class AuditResult(Shown):
     def ok(self) -> bool:
         """Whether there is no finding of severity error."""
         return not self.failing()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schema version ``SCHEMA_VERSION``)."""
-        origin = self.origin
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "origin": {
-                "kind": origin.kind,
-                "name": origin.name,
-                "repo_id": origin.repo_id,
-                "revision": origin.revision,
-                "commit": origin.commit,
-                "path": origin.path,
-            },
-            "reference": self.reference,
-            "deep": self.deep,
-            "files": self.files,
-            "tensors": self.tensors,
-            "counts": dict(self.counts),
-            "known": self.known,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "unchecked": [item.to_dict() for item in self.unchecked],
-            "rules": list(self.rules),
-        }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import Any, Final
+from typing import Final
 
+from .json_form import JsonForm
 from .records import dataclass
 
 #: Bytes of each tensor that ``compare --sample`` reads of either model.
@@ -13,7 +14,7 @@ SAMPLE_BYTES: Final = 4096
 
 
 @dataclass(frozen=True)
-class EqualFile:
+class EqualFile(JsonForm):
     """A file of the other model that the first one has too, byte by byte.
 
     Fields:
@@ -28,18 +29,9 @@ class EqualFile:
     size: int | None
     weights: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "path": self.path,
-            "first": self.first,
-            "size": self.size,
-            "weights": self.weights,
-        }
-
 
 @dataclass(frozen=True)
-class FileIdentity:
+class FileIdentity(JsonForm):
     """Files of the other model next to those of the first, by hashes that were known before.
 
     No file is read for it: the Hub lists the sha256 of large files and the Git object of small
@@ -63,18 +55,9 @@ class FileIdentity:
         """Equal files that have another path in the first model."""
         return tuple(one for one in self.equal if one.path != one.first)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "equal": [one.to_dict() for one in self.equal],
-            "compared": self.compared,
-            "files": self.files,
-            "weights": self.weights,
-        }
-
 
 @dataclass(frozen=True)
-class ChangedTensors:
+class ChangedTensors(JsonForm, without="is_matrix"):
     """Tensors of one name in all their layers: in how many of them the weights differ.
 
     Fields:
@@ -97,21 +80,9 @@ class ChangedTensors:
     elements: int | None
     is_matrix: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "component": self.component,
-            "same": list(self.same),
-            "differing": list(self.differing),
-            "tensors": self.tensors,
-            "changed": self.changed,
-            "elements": self.elements,
-        }
-
 
 @dataclass(frozen=True)
-class ReadingCost:
+class ReadingCost(JsonForm):
     """What a comparison of weights will read.
 
     Fields:
@@ -123,10 +94,6 @@ class ReadingCost:
     tensors: int
     nbytes: int
     requests: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"tensors": self.tensors, "nbytes": self.nbytes, "requests": self.requests}
 
 
 #: How the weights of the other model came from those of the first, as far as what was read shows.
@@ -141,7 +108,7 @@ VERDICTS: Final = {
 
 
 @dataclass(frozen=True)
-class WeightChanges:
+class WeightChanges(JsonForm, after={"tensors": "verdict", "changed": "tensors"}):
     """Which weights of the other model differ from those of the first.
 
     ``method`` is ``sample`` (``SAMPLE_BYTES`` from the middle of each tensor: equal samples do not
@@ -170,18 +137,6 @@ class WeightChanges:
     def changed(self) -> int:
         """Tensors that differ."""
         return sum(group.changed for group in self.groups)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "method": self.method,
-            "cost": self.cost.to_dict(),
-            "verdict": self.verdict,
-            "tensors": self.tensors,
-            "changed": self.changed,
-            "groups": [group.to_dict() for group in self.groups],
-            "not_compared": dict(self.not_compared),
-        }
 
 
 def verdict_of(groups: Iterable[ChangedTensors]) -> str:

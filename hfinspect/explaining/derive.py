@@ -11,7 +11,7 @@ from typing import Any
 from ..analysis.labels.lookup import spec_finder
 from ..core.alternative_counts import Approximation, Measurement, TensorDifference
 from ..core.components import Component
-from ..core.explanation import Explanation
+from ..core.explanation import Explanation, Remark
 from ..core.formula import Formula
 from ..core.ledger_lines import Letter
 from ..core.overrides import WITHOUT_EFFECT
@@ -61,7 +61,7 @@ def explained(
         attention=tuple(described(block, ledger) for block in d.blocks),
         notes=(
             *notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
-            *(("changed", f.text) for f in inspection.findings if f.rule == WITHOUT_EFFECT),
+            *(Remark("changed", f.text) for f in inspection.findings if f.rule == WITHOUT_EFFECT),
         ),
         approximation=_approximation(d),
         counts=counts,

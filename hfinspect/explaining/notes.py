@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.components import Component, Role
+from ..core.explanation import Remark
 from ..core.text import with_rounded
 from ..trees.modules import Module, each_module
 from .count_tree import CountBranch, CountLeaf, Stack, leaves
@@ -44,17 +45,20 @@ def notes_of(
     model_type: str | None,
     config: Mapping[str, Any],
     ledger: Ledger,
-) -> tuple[tuple[str, str], ...]:
-    """(about, sentence), in the order of a model."""
+) -> tuple[Remark, ...]:
+    """The remarks, in the order of a model."""
     all_leaves = list(leaves(tree))
     counted = [item for item in all_leaves if item[1].status == "counted"]
     return (
-        *(("positions", text) for text in _positions(counted, root, model_type, config, ledger)),
-        *(("norms", text) for text in _norms(tree, ledger)),
-        *(("MLP", text) for text in _mlps(counted)),
-        *(("experts", text) for text in _experts(counted, ledger)),
-        *(("tied", text) for text in _tied(all_leaves, ledger)),
-        *(("not counted", text) for text in _left_out(all_leaves)),
+        *(
+            Remark("positions", text)
+            for text in _positions(counted, root, model_type, config, ledger)
+        ),
+        *(Remark("norms", text) for text in _norms(tree, ledger)),
+        *(Remark("MLP", text) for text in _mlps(counted)),
+        *(Remark("experts", text) for text in _experts(counted, ledger)),
+        *(Remark("tied", text) for text in _tied(all_leaves, ledger)),
+        *(Remark("not counted", text) for text in _left_out(all_leaves)),
     )
 
 

@@ -110,13 +110,13 @@ def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -
         same_size(asked.low, asked.high) if asked.rounded and not fits and not matching else None
     )
     comparison = Against(
-        asked.number,
-        asked.number - exact,
-        tuple(tuple(_convention(way, d) for way in reading) for reading in matching),
-        len(ways),
-        at_most,
-        asked.text,
-        (asked.low, asked.high),
+        text=asked.text,
+        number=asked.number,
+        fits=(asked.low, asked.high),
+        difference=asked.number - exact,
+        readings=tuple(tuple(_convention(way, d) for way in reading) for reading in matching),
+        searched=len(ways),
+        at_most=at_most,
         known=nearest,
     )
     if matching:

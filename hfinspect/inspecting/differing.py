@@ -67,11 +67,11 @@ def compared(
         and info.beyond is None
     ]
     return Expectation(
-        prediction.parameters,
-        _missing(known, prediction, table),
-        tuple(name for name, _ in table.names(unexpected)),
-        {name: reshaped[looked_at] for name, looked_at in table.names(reshaped)},
-        tuple(name for name, _ in table.names(unsaved)),
+        parameters=prediction.parameters,
+        missing=_missing(known, prediction, table),
+        unexpected=tuple(name for name, _ in table.names(unexpected)),
+        unsaved=tuple(name for name, _ in table.names(unsaved)),
+        reshaped={name: reshaped[looked_at] for name, looked_at in table.names(reshaped)},
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.fitting import DEPENDS
 from ..core.footprint import Memory
-from ..core.results import SCHEMA_VERSION
+from ..core.json_form import SCHEMA_VERSION
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .memory_screen import device_in_full

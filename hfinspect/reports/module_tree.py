@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..core.json_form import SCHEMA_VERSION
 from ..core.overrides import Override
-from ..core.results import SCHEMA_VERSION
 from ..core.text import spelled
 from ..trees.structure import Branch
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..core.json_form import SCHEMA_VERSION
 from ..core.recipe_list import RecipeList
-from ..core.results import SCHEMA_VERSION
 from ..core.text import byte_size, spelled
 from ..sizing.cards import Card
 from .document import Block, Cell, Column, Document, Paragraph, Table

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.results import SCHEMA_VERSION, Failure
+from ..core.json_form import SCHEMA_VERSION
+from ..core.results import Failure
 from ..core.text import clean
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.engine_answers import EngineAnswers, TrainingLaunch
+from ..core.fitting import NamedDevice
 from ..core.precision import precision
 from ..core.results import Inspection
 from ..core.runs_options import RunsOptions
@@ -41,7 +42,7 @@ def answered(
         model_type=found.model_type,
         precision=precision(found),
         answers=answers,
-        device=None if device is None else (device.name, device.nbytes, device.count),
+        device=None if device is None else NamedDevice(device.name, device.nbytes, device.count),
         training=training,
         training_unknown=unknown,
     )

@@ -52,17 +52,7 @@ class Card(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "nbytes": self.nbytes,
-            "gb": self.gb,
-            "bandwidth": self.bandwidth,
-            "family": self.family,
-            "usable": self.usable,
-            "source": self.source,
-            "checked": self.checked,
-        }
+        return {k: v for k, v in self._asdict().items() if k not in ("aliases", "proposed")}
 
 
 @cache

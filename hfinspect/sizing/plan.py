@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..core.cache_size import ENCODES, SEVERAL, CacheSize
 from ..core.expectation import ASSUMED, NO_SIZES
+from ..core.fitting import NamedDevice
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.media_tokens import MediaTokens
 from ..core.offload_plan import Offload
@@ -89,7 +90,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) 
         own_context=found.facts.context,
         device=None
         if wish.device is None
-        else (wish.device.name, wish.device.nbytes, wish.device.count),
+        else NamedDevice(wish.device.name, wish.device.nbytes, wish.device.count),
         training=training,
         training_unknown=training_unknown,
         precision=wish.width or precision(found),

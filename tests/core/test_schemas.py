@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.core.results import SCHEMA_VERSION
+from hfinspect.core.json_form import SCHEMA_VERSION
 
 from ..schemas import FOLDER
 

@@ -94,7 +94,12 @@ def compare_names(
     unexpected = () if unnamed else tuple(own for group in in_file.values() for own in group.names)
     parameters = sum(group.elements for group in promised.values()) + rest[1]
     return GgufComparison(
-        Expectation(parameters, tuple(missing), unexpected, reshaped),
+        Expectation(
+            parameters=parameters,
+            missing=tuple(missing),
+            unexpected=unexpected,
+            reshaped=reshaped,
+        ),
         tuple(spec.name for spec in unnamed),
         rest if unnamed else (0, 0),
         tuple(sorted(elsewhere)),
