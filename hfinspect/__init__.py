@@ -13,7 +13,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import errors as errors
-    from .analysis.differences import Change, Comparison, ConfigChange, Difference
+    from .analysis.differences import Change, ChangeKind, Comparison, ConfigChange, Difference
     from .api import (
         Target,
         audit,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .core.cache_derivation import CacheDerivation, CacheLine
     from .core.cache_size import CacheGroup, CacheSize
     from .core.checkpoint import Finding
-    from .core.choices import SourceChoice, WeightMethod
+    from .core.choices import Severity, SourceChoice, WeightMethod
     from .core.components import Component, Role
     from .core.config import HasConfig, Reads
     from .core.engine_answers import (
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .core.recipe_bytes import RecipeSize
     from .core.recipe_fits import HeldAt, OnCard, RecipeFits
     from .core.recipe_list import RecipeList
-    from .core.refs import Origin
+    from .core.refs import Origin, OriginKind
     from .core.results import (
         Adapter,
         BitsOf,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         WeightFile,
     )
     from .core.scan_summary import RowGroup, RowGroups, ScanSummary, SizeClass
-    from .core.tensor import Packed, TensorInfo, TensorSpec
+    from .core.tensor import BeyondKind, Packed, TensorInfo, TensorSpec
     from .core.tokenizer_facts import (
         AddedToken,
         ChatTemplate,
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
 #: hfinspect`` and ``hfinspect --version`` cost nothing. The imports above and ``__all__`` are made
 #: of this by ``python -m tests.packaging.public_names``.
 _HOMES = {
-    "analysis.differences": "Change Comparison ConfigChange Difference",
+    "analysis.differences": "Change ChangeKind Comparison ConfigChange Difference",
     "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes "
     "runs tokenizer",
     "core.alternative_counts": "Against Approximation Candidate Convention Measurement NameSize "
@@ -126,7 +126,7 @@ _HOMES = {
     "core.cache_derivation": "CacheDerivation CacheLine",
     "core.cache_size": "CacheGroup CacheSize",
     "core.checkpoint": "Finding",
-    "core.choices": "SourceChoice WeightMethod",
+    "core.choices": "Severity SourceChoice WeightMethod",
     "core.components": "Component Role",
     "core.config": "HasConfig Reads",
     "core.expectation": "Assumed Beyond Expectation",
@@ -148,11 +148,11 @@ _HOMES = {
     "core.recipe_bytes": "RecipeSize",
     "core.recipe_fits": "HeldAt OnCard RecipeFits",
     "core.recipe_list": "RecipeList",
-    "core.refs": "Origin",
+    "core.refs": "Origin OriginKind",
     "core.results": "Adapter BitsOf Failure Inspection Member Quantization Totals VariantFile "
     "WeightFile",
     "core.scan_summary": "RowGroup RowGroups ScanSummary SizeClass",
-    "core.tensor": "Packed TensorInfo TensorSpec",
+    "core.tensor": "BeyondKind Packed TensorInfo TensorSpec",
     "core.tokenizer_facts": "AddedToken ChatTemplate ContextLengths SpecialToken TokenizerFacts "
     "Vocabulary",
     "core.training_bytes": "AdaptedGroup Training TrainingLine",
@@ -183,6 +183,7 @@ __all__ = [
     "AuditFinding",
     "AuditResult",
     "Beyond",
+    "BeyondKind",
     "BitsOf",
     "CacheDerivation",
     "CacheGroup",
@@ -190,6 +191,7 @@ __all__ = [
     "CacheSize",
     "Candidate",
     "Change",
+    "ChangeKind",
     "ChangedTensors",
     "ChatTemplate",
     "Comparison",
@@ -238,6 +240,7 @@ __all__ = [
     "OffloadPlan",
     "OnCard",
     "Origin",
+    "OriginKind",
     "Override",
     "Packed",
     "Prediction",
@@ -258,6 +261,7 @@ __all__ = [
     "ScanSummary",
     "Section",
     "Session",
+    "Severity",
     "Share",
     "SizeClass",
     "SourceChoice",

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 import hfinspect
-from hfinspect.core.model_facts import FACTS
+from hfinspect.core.model_facts import FACTS, ModelFacts
 
 #: What a public signature may name and is not ours, or not for use: builtins, typing, abc.
 FOREIGN = frozenset(
@@ -18,6 +18,10 @@ FOREIGN = frozenset(
     tuple None
     """.split()
 )
+
+
+#: ``name [unit]: meaning``, whose further lines stand deeper.
+_FIELD = r"^    (\w+)(?: \[(.+?)\])?: (.+(?:\n {5,}.+)*)$"
 
 
 class Line(NamedTuple):
@@ -41,14 +45,18 @@ def public_types() -> dict[str, list[str]]:
 
 
 def documented(name: str) -> list[Line]:
+    """The lines below ``Fields:`` of a public class's docstring."""
+    return fields_of_docstring(getattr(hfinspect, name))
+
+
+def fields_of_docstring(thing: type) -> list[Line]:
     """The lines below ``Fields:`` of a class's docstring."""
-    text = inspect.getdoc(getattr(hfinspect, name)) or ""
-    listed = text.partition("Fields:\n")[2]
+    listed = (inspect.getdoc(thing) or "").partition("Fields:\n")[2]
     lines = [
-        Line(m[1], m[2] or "", m[3])
-        for m in re.finditer(r"^ +(\w+)(?: \[(.+?)\])?: (.+)$", listed, re.MULTILINE)
+        Line(m[1], m[2] or "", " ".join(m[3].split()))
+        for m in re.finditer(_FIELD, listed, re.MULTILINE)
     ]
-    if name == "ModelFacts":
+    if thing is ModelFacts:
         facts = [Line(field, unit, meaning) for field, (unit, meaning) in FACTS.items()]
         return [*facts, Line("keys", "", "field -> the key that it stands under")]
     return lines

@@ -1,9 +1,9 @@
 """Everything that is generated and committed, by one command.
 
-``python -m tests.regenerate`` writes the catalog's index, and the tables and outputs of the
-documents. ``python -m tests.regenerate TYPE ...`` first records what transformers makes of the case
-files of these families: what it saves, what it keeps between tokens, and (of the types that
-``record_printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
+``python -m tests.regenerate`` writes the catalog's index, the JSON schemas, and the tables and
+outputs of the documents. ``python -m tests.regenerate TYPE ...`` first records what transformers
+makes of the case files of these families: what it saves, what it keeps between tokens, and (of the
+types that ``record_printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
 ``python -m tests.regenerate --all`` records those of every family, which takes the better part of
 an hour, and writes the golden files of explain as well.
 """
@@ -81,12 +81,13 @@ def _run(module: str, *words: str) -> None:
 
 
 def write_generated() -> None:
-    """The index, the pages of rules, and the tables and outputs of the documents."""
+    """The index, the schemas, the pages of rules, and the tables and outputs of the documents."""
     _forget_types()
     INDEX.write_text(index_text(), encoding="utf-8")
     catalog.index.cache_clear()  # the tables are those of the new one
-    from . import readme_outputs, readme_tables, rule_pages
+    from . import readme_outputs, readme_tables, rule_pages, schema_files
 
+    schema_files.main()
     rule_pages.main()
 
     for document in readme_tables.DOCUMENTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..core.components import Role
 from ..core.display import Shown, counted
@@ -19,8 +19,9 @@ from .labels.lookup import spec_finder
 #: Keys that say who wrote the file, not what the model is.
 _NOISE = frozenset({"_name_or_path", "transformers_version", "_diffusers_version", "auto_map"})
 
+ChangeKind: TypeAlias = Literal["only_here", "only_there", "shape", "dtype", "packing"]
 #: (kind, folded name, here, there, role)
-_Key = tuple[str, str, str | None, str | None, str]
+_Key = tuple[ChangeKind, str, str | None, str | None, str]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "struc
     both. ``role`` is that of the tensors: ``parameter``, ``buffer`` or ``quantization``.
 
     Fields:
-        kind: ``only_here``, ``only_there``, ``shape``, ``dtype`` or ``packing``
+        kind: ``only_here``, ``only_there``, ``shape``, ``dtype``, or ``packing`` (as many
+            parameters in another form)
         name: of the tensors, the layer's number as ``N``
         layers [indices, from 0]: layers concerned; empty outside of layers
         count [tensors]: number of tensors with this difference
@@ -42,7 +44,7 @@ class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "struc
         role: ``parameter``, ``buffer`` or ``quantization``
     """
 
-    kind: str
+    kind: ChangeKind
     name: str
     layers: tuple[int, ...]
     count: int
@@ -78,7 +80,7 @@ class Difference(JsonForm, after={"same_structure": "target"}):
         target: the other model, as it was named
         files: files with equal content; None if no hash is known
         weights: which weights differ; None if they were not read
-        config: key -> what it is in either
+        config: key, dotted where nested -> what it is in either
         changes: tensors that differ, folded by layers
     """
 
@@ -113,6 +115,7 @@ class Comparison(
 
     @property
     def same_structure(self) -> bool:
+        """Whether all have the same parameters in equal shapes; dtypes and packing may differ."""
         return all(difference.same_structure for difference in self.differences)
 
 
@@ -154,7 +157,7 @@ def _changes(
 
 def _compared(
     here: TensorInfo | None, there: TensorInfo | None
-) -> Iterable[tuple[str, str | None, str | None]]:
+) -> Iterable[tuple[ChangeKind, str | None, str | None]]:
     if here is None or there is None:
         tensor = here or there
         assert tensor is not None

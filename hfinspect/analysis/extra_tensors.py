@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..core.components import Role
 from ..core.expectation import Beyond
 from ..core.lazy_sequence import counted
-from ..core.tensor import TensorInfo, TensorSpec
+from ..core.tensor import BeyondKind, TensorInfo, TensorSpec
 from ..trees.prediction import Prediction, is_held
 from .labels.place import Labelled
 from .tensor_table import TensorTable
@@ -36,8 +36,8 @@ def with_extra_tensors(
     if prediction is None or _is_all_loaded(placed.told):
         return placed
     holds_all = _holds_all(placed, prediction, table)
-    kinds: dict[int, str] = {}
-    aside: dict[str, str] = {}  # by the name of the unpacked weight, for its bookkeeping
+    kinds: dict[int, BeyondKind] = {}
+    aside: dict[str, BeyondKind] = {}  # by the name of the unpacked weight, for its bookkeeping
     for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
         kind = _kind(info, spec, holds_all)
         if kind is None:
@@ -75,7 +75,7 @@ def _holds_all(placed: Labelled, prediction: Prediction, table: TensorTable) -> 
     return sum(by_spec.values()) == sum(wanted)
 
 
-def _kind(info: TensorInfo, spec: TensorSpec | None, holds_all: bool) -> str | None:
+def _kind(info: TensorInfo, spec: TensorSpec | None, holds_all: bool) -> BeyondKind | None:
     if spec is not None and not spec.saved and is_further_token(spec):
         return "mtp"
     if not holds_all or info.role is not Role.PARAMETER or info.tied_to is not None:
@@ -95,7 +95,7 @@ def extra_tensors_of(
 ) -> tuple[Beyond, ...]:
     """Sums of the tensors beyond the class, one for each kind. ``first_name`` is the name of the
     first tensor of those that one stands for, by that one's."""
-    groups: dict[str, list[tuple[TensorInfo, int]]] = {}
+    groups: dict[BeyondKind, list[tuple[TensorInfo, int]]] = {}
     for info, count in counted(tensors):
         if info.beyond is not None:
             groups.setdefault(info.beyond, []).append((info, count))
@@ -103,7 +103,7 @@ def extra_tensors_of(
 
 
 def _summed(
-    kind: str, members: Sequence[tuple[TensorInfo, int]], first_name: Callable[[str], str]
+    kind: BeyondKind, members: Sequence[tuple[TensorInfo, int]], first_name: Callable[[str], str]
 ) -> Beyond:
     parameters = [(info.parameters, count) for info, count in members if info.tied_to is None]
     sizes = [(info.own_nbytes, count) for info, count in members]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..core.checkpoint import Finding
+from ..core.choices import Severity
 from ..core.text import clean
 from ..core.tokenizer_facts import SpecialToken, TokenizerFacts
 
@@ -128,7 +129,7 @@ def _rope(facts: TokenizerFacts, config: str) -> Iterator[Finding]:
         return
     reach = f"{length.original:,} x {length.factor:g} = {length.reach:,} tokens"
     text = f"{length.config_key} is {length.config:,}; {length.rope_type} reaches {reach}"
-    severity = "warning" if length.config > length.reach else "note"
+    severity: Severity = "warning" if length.config > length.reach else "note"
     yield Finding("rope-context", text, config, severity=severity)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.choices import SEVERITIES
 from ..core.records import dataclass
-from ..core.verdicts import SEVERITIES
 from ..errors import UsageError
 
 if TYPE_CHECKING:

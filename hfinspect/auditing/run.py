@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import cast
 
 from ..core.checkpoint import Checkpoint, Shard
+from ..core.choices import SEVERITIES, Severity
 from ..core.collector import collector_paused
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
-from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
+from ..core.verdicts import AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector
 from .facts.target import TargetFacts
 from .facts.tokenizers_read import tokenizer_of_root
-from .registry import Rule, chosen
+from .registry import Rule, RuleFinding, chosen
 
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
 MAX_PER_RULE = 50
@@ -107,22 +109,28 @@ def _inventory(facts: TargetFacts) -> Inventory:
     )
 
 
+def _severity_of(finding: RuleFinding, rule: Rule) -> Severity:
+    """The finding's own, else the rule's."""
+    return cast("Severity", finding.severity or rule.severity)
+
+
 def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
     left = iter(rule.check(facts))
     for finding in islice(left, MAX_PER_RULE):
         yield AuditFinding(
             rule.code,
             rule.name,
-            finding.severity or rule.severity,
+            _severity_of(finding, rule),
             finding.text,
             finding.file,
             finding.tensor,
             finding.expected,
         )
-    worst, more = "note", 0
+    more = 0
+    worst: Severity = "note"
     for finding in islice(left, MAX_COUNTED):
         more += 1
-        worst = max(worst, finding.severity or rule.severity, key=SEVERITIES.index)
+        worst = max(worst, _severity_of(finding, rule), key=SEVERITIES.index)
     if next(left, None) is not None:
         more, worst = more + 1, "error"  # what comes then is not looked at
     if more:

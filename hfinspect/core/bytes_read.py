@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(JsonForm, after={"nbytes": ""}):
     """What the next token of each sequence reads at least: the weights used per token (k of n
     experts, of the table of tokens one row, which is left out) and the cache.
 
@@ -39,17 +40,6 @@ class Reading:
         return self.weights + self.cache
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "nbytes": self.nbytes,
-            "weights": self.weights,
-            "cache": self.cache,
-            "decode_intensity": _rounded(self.decode_intensity),
-            "prefill_intensity": _rounded(self.prefill_intensity),
-            "bandwidth": self.bandwidth,
-            "tokens_per_second": _rounded(self.tokens_per_second),
-            "formula": self.formula,
-        }
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 3)
+        """The JSON form, rates with three digits."""
+        form = super().to_dict()
+        return {k: round(v, 3) if isinstance(v, float) else v for k, v in form.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from .choices import Severity
 from .json_form import JsonForm
 from .records import dataclass
 from .tensor import StoredTensor
@@ -26,7 +27,7 @@ class Finding(JsonForm, after={"severity": "rule"}):
     text: str
     file: str | None = None
     tensor: str | None = None
-    severity: str = "warning"
+    severity: Severity = "warning"
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,15 @@ SourceChoice: TypeAlias = Literal["auto", "checkpoint", "config"]
 #: How far a derivation goes down: sums, modules of one layer, every tensor.
 Depth: TypeAlias = Literal["model", "layer", "tensor"]
 
+#: How bad a finding is, from the least.
+Severity: TypeAlias = Literal["note", "warning", "error"]
+
 #: How weights are compared: a sample of each tensor, or all bytes.
 WeightMethod: TypeAlias = Literal["sample", "values"]
 
 SOURCES: Final[tuple[SourceChoice, ...]] = get_args(SourceChoice)
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 WEIGHT_METHODS: Final[tuple[WeightMethod, ...]] = get_args(WeightMethod)
 #: What the table of an inspection groups by.
 GROUPS: Final = ("component", "layer", "dtype", "file", "part")

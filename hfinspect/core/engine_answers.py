@@ -86,7 +86,7 @@ class TrainingLaunch(JsonForm):
         config: what is in it
     """
 
-    way: str
+    way: Literal["FSDP", "DeepSpeed"]
     launch: LaunchLine | None
     least: int | None
     fits: bool | None

@@ -8,6 +8,7 @@ from typing import Any
 
 from .json_form import JsonForm
 from .records import dataclass
+from .tensor import BeyondKind
 
 #: Why parameters in the files are not those of the class.
 BEYOND = {
@@ -22,14 +23,15 @@ class Beyond(JsonForm):
     """Tensors in the files that the class does not define, by one of the reasons in ``BEYOND``.
 
     Fields:
-        kind: ``mtp``, ``unloaded`` or ``unexpected``
+        kind: ``mtp`` (multi-token prediction), ``unloaded`` (known, but transformers neither loads
+            nor saves it) or ``unexpected`` (of a name that the class does not have)
         parameters [parameters]: None where a packing is unknown
         tensors [tensors]: how many tensors there are
         nbytes [bytes]: None where only the config was read
         first: the name of the first tensor
     """
 
-    kind: str
+    kind: BeyondKind
     parameters: int | None
     tensors: int
     nbytes: int | None
@@ -66,7 +68,7 @@ class Assumed(JsonForm):
     Fields:
         architecture: the assumed class
         because: the reason, as part of a sentence
-        other: the other common class, or None
+        other: the other common class: the base model, or one with a language model's head; or None
         other_parameters [parameters]: unique ones of the other class
     """
 

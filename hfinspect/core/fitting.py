@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from .json_form import JsonForm
 from .records import dataclass
@@ -41,7 +41,7 @@ class Verdict(JsonForm):
         capacity [bytes]: of one device
     """
 
-    answer: str
+    answer: Literal["fits", "does not fit", "depends"]
     text: str
     least: int
     most: int | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Literal
 
 from .bytes_read import Reading
 from .cache_size import CacheSize
@@ -36,7 +37,7 @@ class WeightBytes(JsonForm):
     """
 
     nbytes: int | None
-    source: str
+    source: Literal["checkpoint", "config"]
     parameters: int | None
     per_device: int | None
     widths: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -154,7 +155,7 @@ class Memory(
         recipes: the weights under other recipes, and the cards that hold them
         max_batch [sequences]: largest batch that fits at this context; None without a device
         smallest_card: the smallest known card that holds the main entry
-        flops: of a forward pass over the main context
+        flops: of a forward pass over the main context; one multiply-add is two
         flops_unknown: why ``flops`` is None; empty if it is not
         training: memory of one training step; None without ``train``
         training_unknown: why ``training`` is None; empty if it is not

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .formula import Formula
 from .json_form import JsonForm
 from .records import dataclass
@@ -54,13 +56,13 @@ class Row(
     path: str
     label: str
     indent: int
-    level: str
+    level: Literal["group", "module", "tensor"]
     component: str
     kind: str
     weights: Formula | None
     biases: Formula | None
     count: Formula
-    status: str = "counted"
+    status: Literal["counted", "tied", "buffer"] = "counted"
     tied_to: str | None = None
 
     @property

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ..errors import UsageError
@@ -51,6 +52,10 @@ class ModelRef:
         return self.path is not None
 
 
+#: Where a model was read.
+OriginKind: TypeAlias = Literal["hub", "cache", "directory", "file", "mapping"]
+
+
 @dataclass(frozen=True)
 class Origin(JsonForm, without="hub"):
     """What was read, as reports name it.
@@ -69,7 +74,7 @@ class Origin(JsonForm, without="hub"):
         hub: the Hub's facts about the repo; None without a request
     """
 
-    kind: str
+    kind: OriginKind
     name: str
     repo_id: str | None = None
     revision: str | None = None

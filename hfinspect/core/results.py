@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import HfinspectError
 from .cache_size import CacheSize
@@ -249,14 +249,18 @@ class Inspection(
         catalogued: whether the catalog knows the class
         format: ``safetensors``, ``torch`` or ``gguf``; None without files
         facts: sizes and counts of the model
-        parameters [parameters]: unique parameters of the class; None if a packing is unknown
+        parameters [parameters]: unique ones of the class, tied weights once, without buffers,
+            unpacked; None if a packing is unknown
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
-        logical [parameters]: in the files, or predicted, before ties are merged; None as above
-        stored [elements]: elements in the files, or predicted, as packed; None if unknown
+        logical [parameters]: in the files, or predicted, before ties are merged; None if a
+            packing is unknown
+        stored [elements]: in the files, or predicted, as packed, those of a shared storage once;
+            None if unknown
         buffers [elements]: that are not parameters
         bookkeeping [elements]: of a quantisation: scales, zero points, tables
-        nbytes [bytes]: of all tensors as stored; None where a dtype is unknown
+        nbytes [bytes]: of all tensors as stored, those of a shared storage once; None where a dtype
+            is unknown
         components: sums by component: ``embedding``, ``attention``, ...
         parts: sums by part: ``text``, ``vision``, ...
         dtypes: sums by dtype, as safetensors spells it
@@ -269,7 +273,8 @@ class Inspection(
         other_files: path -> why hfinspect did not read it
         missing_files: missing shards; all sums are then lower limits
         chosen_because: why these files were chosen
-        beyond: tensors in the files that the class does not define
+        beyond: tensors in the files that the class does not define; from a config, those that files
+            may hold
         assumed: the assumed class, if the config names none
         expectation: what config.json predicts, compared with the files
         quantization: how the weights are packed; None where they are not
@@ -277,7 +282,7 @@ class Inspection(
         members: the parts of a pipeline, in order
         variants: the quantisations to choose from
         adapter: the settings of a PEFT adapter
-        contents: facts that a GGUF file or a training checkpoint declares
+        contents: what the weight file says of itself: GGUF's key-values, what a pickle holds
         findings: remarks from reading
         tensors: every tensor with its labels
         metadata: the files' own free-form entries
@@ -286,7 +291,7 @@ class Inspection(
 
     target: str
     origin: Origin
-    source: str
+    source: Literal["checkpoint", "config"]
     overrides: tuple[Override, ...] = field(default=(), hash=False)
     model_type: str | None = None
     architecture: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Literal
 
 from .json_form import JsonDocument, JsonForm
 from .records import dataclass
@@ -87,7 +88,7 @@ class ScanSummary(JsonDocument):
     rows: int
     ok: int
     failures: Mapping[str, int] = field(hash=False)
-    counted_by: str
+    counted_by: Literal["hfinspect", "hub"]
     counted: int
     parameters: int
     sized: int

@@ -9,7 +9,7 @@ These are NamedTuples, not dataclasses: a checkpoint may hold 500,000 of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .components import Component, Role
 from .extents import Extent
@@ -145,6 +145,11 @@ class TensorSpec(NamedTuple):
         return count
 
 
+#: Why a tensor is next to its class's parameters: multi-token prediction; what transformers knows
+#: and neither loads nor saves; a name that the class does not have.
+BeyondKind: TypeAlias = Literal["mtp", "unloaded", "unexpected"]
+
+
 class TensorInfo(NamedTuple):
     """One tensor of an inspection, with its labels.
 
@@ -195,7 +200,7 @@ class TensorInfo(NamedTuple):
     active: tuple[int, int] | None = None
     view_of: str | None = None
     shared: tuple[int, int] | None = None
-    beyond: str | None = None
+    beyond: BeyondKind | None = None
 
     @property
     def own_elements(self) -> int:

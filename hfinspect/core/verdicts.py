@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from .choices import SEVERITIES, Severity
 from .display import Shown
 from .inventory import Inventory
 from .json_form import JsonDocument
@@ -17,7 +18,6 @@ from .refs import Origin
 from .tokenizer_facts import TokenizerFacts
 
 #: From the mildest to the worst.
-SEVERITIES: Final = ("note", "warning", "error")
 
 
 def at_least(severity: str, threshold: str) -> bool:
@@ -42,7 +42,7 @@ class AuditFinding(NamedTuple):
 
     code: str
     rule: str
-    severity: str
+    severity: Severity
     text: str
     file: str | None = None
     tensor: str | None = None
@@ -109,7 +109,7 @@ class AuditResult(JsonDocument, Shown, without="inventory tokenizer", after={"co
     @property
     def counts(self) -> Mapping[str, int]:
         """Number of findings by severity, the worst first."""
-        counts = dict.fromkeys(reversed(SEVERITIES), 0)
+        counts: dict[str, int] = dict.fromkeys(reversed(SEVERITIES), 0)
         for finding in self.findings:
             counts[finding.severity] += 1
         return counts

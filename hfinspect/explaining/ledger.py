@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from ..core.components import Component
 from ..core.formula import Formula
@@ -212,6 +213,7 @@ def _saved(node: Node) -> bool:
 
 def _tensor_row(leaf: CountLeaf, path: str, label: str, indent: int, ledger: Ledger) -> Row:
     formula = ledger.rows_formula(leaf.count)
+    assert leaf.status != "unsaved"  # such tensors have no row
     return Row(
         path,
         label,
@@ -228,11 +230,16 @@ def _tensor_row(leaf: CountLeaf, path: str, label: str, indent: int, ledger: Led
 
 
 def _module_row(
-    branch: CountBranch, path: str, label: str, indent: int, level: str, ledger: Ledger
+    branch: CountBranch,
+    path: str,
+    label: str,
+    indent: int,
+    level: Literal["group", "module"],
+    ledger: Ledger,
 ) -> Row:
     all_leaves = [leaf for _, leaf, _ in leaves(branch) if leaf.status != "unsaved"]
     live = [leaf for leaf in all_leaves if leaf.status == "counted"]
-    status = (
+    status: Literal["counted", "tied", "buffer"] = (
         "counted" if live else "tied" if any(f.status == "tied" for f in all_leaves) else "buffer"
     )
     shown = live or [leaf for leaf in all_leaves if leaf.status == status]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ..core.checkpoint import Finding
+from ..core.choices import SEVERITIES, Severity
 
 #: A hostile file can break a rule a million times; so many findings are listed, the rest counted.
 MAX_FINDINGS = 200
-
-_WORST_LAST = ("note", "warning", "error")
 
 
 class FindingList:
@@ -17,14 +16,16 @@ class FindingList:
         self._file = file
         self._items: list[Finding] = []
         self._left_out = 0
-        self._worst_left_out = "note"
+        self._worst_left_out: Severity = "note"
 
-    def add(self, rule: str, text: str, tensor: str | None = None, severity: str = "error") -> None:
+    def add(
+        self, rule: str, text: str, tensor: str | None = None, severity: Severity = "error"
+    ) -> None:
         if len(self._items) < MAX_FINDINGS:
             self._items.append(Finding(rule, text, self._file, tensor, severity))
             return
         self._left_out += 1
-        self._worst_left_out = max(self._worst_left_out, severity, key=_WORST_LAST.index)
+        self._worst_left_out = max(self._worst_left_out, severity, key=SEVERITIES.index)
 
     def done(self) -> tuple[Finding, ...]:
         """What was found; if not all is listed, the last one (rule ``more``) says how many."""

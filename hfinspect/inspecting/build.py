@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
 from ..analysis.extra_tensors import extra_tensors_of_config
@@ -163,7 +163,7 @@ def count_tensors(tensors: Iterable[TensorInfo]) -> TensorCounts:
 def assembled(
     target: str,
     origin: Origin,
-    source: str,
+    source: Literal["checkpoint", "config"],
     tensors: Sequence[TensorInfo],
     tied: Mapping[str, str],
     counts: TensorCounts,

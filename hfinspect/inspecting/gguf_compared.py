@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..analysis.gguf.expected import GgufComparison, compare_names
 from ..analysis.gguf.own_config import config_of
 from ..core.checkpoint import Finding
+from ..core.choices import Severity
 from ..core.expectation import Expectation
 from ..core.tensor import TensorInfo
 from ..errors import HfinspectError
@@ -74,7 +75,7 @@ def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Itera
             f"({_examples(comparison.unnamed)}); the file's remaining tensors have {same} these "
             f"({promised:,})"
         )
-        severity = "note" if stored == promised else "warning"
+        severity: Severity = "note" if stored == promised else "warning"
         yield Finding("gguf-names", text, file, severity=severity)
     if comparison.elsewhere:
         parts = " and ".join(comparison.elsewhere)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..core.choices import SEVERITIES
 from ..core.json_form import SCHEMA_VERSION
 from ..core.results import Failure
 from ..core.text import clean
-from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult
+from ..core.verdicts import AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import Chapter
 from .folded import folded_findings
@@ -66,7 +67,7 @@ def _in_a_word(result: AuditResult | Failure) -> str:
     """``4 errors, 2 notes``, ``no findings``, ``not audited``."""
     if isinstance(result, Failure):
         return "not audited"
-    found = {kind: count for kind, count in result.counts.items() if count}
+    found: dict[str, int] = {kind: count for kind, count in result.counts.items() if count}
     return _counted(found) or "no findings"
 
 
@@ -105,7 +106,9 @@ def _sum(results: Sequence[AuditResult | Failure]) -> list[Block]:
     states = [f"{worst['']:,} without findings", *of_each]
     failed = len(results) - len(audited)
     states += [f"{failed:,} not audited"] if failed else []
-    found = {kind: sum(result.counts[kind] for result in audited) for kind in reversed(SEVERITIES)}
+    found: dict[str, int] = {
+        kind: sum(result.counts[kind] for result in audited) for kind in reversed(SEVERITIES)
+    }
     blocks: list[Block] = [Paragraph(f"all {len(results):,} targets:")]
     codes = Counter(code for r in audited for code in {finding.code for finding in r.findings})
     ranked = sorted(codes.items(), key=lambda item: (-item[1], item[0]))

@@ -8,7 +8,7 @@ device holds: each higher one sends more between devices.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from ..core.engine_answers import LaunchLine, TrainingLaunch
 from ..core.footprint import Memory
@@ -64,7 +64,11 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
 
 
 def _way(
-    way: str, subject: Subject, count: int, sums: dict[int, Memory], stages: tuple[int, ...]
+    way: Literal["FSDP", "DeepSpeed"],
+    subject: Subject,
+    count: int,
+    sums: dict[int, Memory],
+    stages: tuple[int, ...],
 ) -> TrainingLaunch:
     """The lowest stage that fits; without a device the highest. Where none fits, DeepSpeed has the
     optimizer or all in main memory if that fits, else there is no line."""

@@ -23,7 +23,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 _MIB: Final = 1024**2
 #: Of unified memory up to so many GB Metal recommends two thirds.
@@ -31,15 +31,28 @@ _APPLE_SMALL: Final = 36
 _NOT_SHARED: Final = frozenset({"card", "laptop", "tpu"})
 
 
+CardKind: TypeAlias = Literal["card", "laptop", "apple", "shared", "tpu"]
+
+
 class Card(NamedTuple):
-    """An accelerator. ``nbytes`` is what a model may use, ``gb`` the number on the box,
-    ``bandwidth`` bytes a second, ``family`` the compute capability or target; ``usable`` says
-    where ``nbytes`` comes from, ``source`` where the other numbers do, ``checked`` what they were
-    compared with; None where nothing was found. ``proposed``: it is one of the usual cards, which
-    are named where a model does not fit."""
+    """An accelerator.
+
+    Fields:
+        name: what ``--on`` takes
+        kind: of memory: a card's own, a laptop's, or shared with the processor
+        nbytes [bytes]: that a model may use
+        gb [GB]: by the datasheet
+        bandwidth [bytes per second]: of its memory
+        family: CUDA compute capability, AMD's target, or the maker's name
+        aliases: other names
+        usable: where ``nbytes`` comes from
+        source: where the other numbers come from
+        checked: what memory and bandwidth were compared with; None where nothing was found
+        proposed: whether it is one of the usual cards, named where a model does not fit
+    """
 
     name: str
-    kind: str
+    kind: CardKind
     nbytes: int
     gb: int
     bandwidth: int
@@ -67,7 +80,7 @@ def _card(row: Mapping[str, str]) -> Card:
     nbytes, usable = _usable(row["kind"], row["driver_mib"], gb)
     return Card(
         row["name"],
-        row["kind"],
+        cast("CardKind", row["kind"]),
         nbytes,
         gb,
         int(row["gb_per_second"]) * 10**9,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..core.paths import why_unsafe
+from ..core.refs import OriginKind
 from ..errors import (
     EntryNotFoundError,
     HfinspectError,
@@ -86,7 +87,7 @@ class LocalSource(DiskSource):
         return self._passed_over
 
     def _whence(self) -> Origin:
-        kind = "directory" if self.file is None else "file"
+        kind: OriginKind = "directory" if self.file is None else "file"
         path = self.root / (self.file or "")
         with suppress(OSError):  # the working directory may be gone
             path = Path(os.path.abspath(path))  # noqa: PTH100 - links stay

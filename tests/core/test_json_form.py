@@ -2,142 +2,64 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
-import types
-import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal
 
 import pytest
 
-import hfinspect
-from hfinspect.core.json_form import JsonDocument, JsonForm, json_keys, plain
+from hfinspect.core.json_form import JsonDocument, JsonForm, plain
 from hfinspect.core.records import dataclass
 
+from ..schema_files import Maker, files, keys_of
+from ..schema_limits import LEAST, LIMITS, SIGNED
 from ..schemas import FOLDER
 
-PACKAGE = Path(hfinspect.__file__).parent
+FILES = files()
 
 
 def classes(base: type[Any] = JsonForm) -> Iterator[type[Any]]:
-    """Those of the package that have a form, of all rooms that results come from."""
-    importlib.import_module("hfinspect.analysis.differences")
-    for path in sorted((PACKAGE / "core").glob("*.py")):
-        importlib.import_module(f"hfinspect.core.{path.stem}")
     for one in base.__subclasses__():
         if one.__module__.startswith("hfinspect."):
             yield one
             yield from classes(one)
 
 
-def nodes() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object of every schema, with where it is."""
-
-    def below(where: str, node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-        if isinstance(node, dict):
-            if isinstance(node.get("properties"), dict):
-                yield where, node
-            for name, one in node.items():
-                yield from below(f"{where}/{name}", one)
-        elif isinstance(node, list):
-            for one in node:
-                yield from below(where, one)
-
-    for path in sorted(FOLDER.glob("*.json")):
-        yield from below(path.name, json.loads(path.read_text(encoding="utf-8")))
+#: A device is in no document: ``NamedDevice`` is what was named.
+CLASSES = [one for one in classes() if one.__name__ not in ("JsonDocument", "Device")]
 
 
-NODES = list(nodes())
-#: Of an inspection, where all tensors are listed.
-_OPTIONAL = {"tensors"}
-CLASSES = sorted(
-    (one for one in classes() if one is not JsonDocument), key=lambda one: one.__name__
-)
+@pytest.mark.parametrize("name", FILES)
+def test_a_schema_is_made_of_annotations_and_docstrings(name: str) -> None:
+    """Meant to differ? Then ``python -m tests.schema_files``, and look at the difference."""
+    assert (FOLDER / name).read_text(encoding="utf-8") == FILES[name]
 
 
-def type_of(cls: type[Any], name: str) -> Any:
-    """The annotation of a field, of a part of it, or what a property returns."""
-    name, _, part = name.partition(".")
-    if name in {one.name for one in fields(cls)}:
-        hint = _hints(cls)[name]
-    else:
-        made = inspect.getattr_static(cls, name)
-        getter = made.func if isinstance(made, cached_property) else made.fget
-        hint = _hints(getter)["return"]
-    return type_of(hint, part) if part else hint
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_form_is_in_a_schema(cls: Any) -> None:
+    stated = ["schema_version"] if issubclass(cls, JsonDocument) else []
+    wanted = [*stated, *keys_of(cls)]
+    required = [node["required"] for text in FILES.values() for node in objects(json.loads(text))]
+    assert wanted in required or any(wanted == one[: len(wanted)] for one in required)
 
 
-def _hints(thing: Any) -> dict[str, Any]:
-    """What is imported for types only is as good as any other result."""
-    known = {"Formula": JsonForm, "TokenizerFacts": JsonForm, "Inventory": JsonForm}
-    return typing.get_type_hints(thing, None, known)
+def objects(node: Any) -> Iterator[dict[str, Any]]:
+    """Every object that has keys, at any depth."""
+    if isinstance(node, dict):
+        if isinstance(node.get("properties"), dict) and "required" in node:
+            yield node
+        for one in node.values():
+            yield from objects(one)
+    elif isinstance(node, list):
+        for one in node:
+            yield from objects(one)
 
 
-def json_types(hint: Any) -> set[str]:
-    """The types that a schema names for an annotation."""
-    origin = get_origin(hint)
-    if origin in (Union, types.UnionType):
-        return set().union(*map(json_types, get_args(hint)))
-    if origin is typing.Literal:
-        return {"string"}
-    kind = origin or hint
-    if hasattr(kind, "_fields"):
-        return {"object"}
-    for base, name in (
-        (type(None), "null"),
-        (bool, "boolean"),
-        (int, "integer"),
-        (float, "number"),
-        (str, "string"),
-        (JsonForm, "object"),
-        (Mapping, "object"),
-        (tuple, "array"),
-    ):
-        if inspect.isclass(kind) and issubclass(kind, base):
-            return {name}
-    return {"object"} if hasattr(kind, "to_dict") else {"array"}
-
-
-def said_types(node: dict[str, Any], schema: dict[str, Any]) -> set[str]:
-    """The types that a property of a schema takes."""
-    if "$ref" in node:
-        target: Any = schema
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            target = target[part]
-        return said_types(target, schema)
-    for word in ("anyOf", "oneOf"):
-        if word in node:
-            return set().union(*(said_types(one, schema) for one in node[word]))
-    if "enum" in node:
-        return {"null" if one is None else "string" for one in node["enum"]}
-    if "const" in node:
-        return {"string"}
-    kinds = node.get("type", [])
-    return {kinds} if isinstance(kinds, str) else set(kinds)
-
-
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda one: one.__name__)
-def test_the_schema_of_a_class_is_that_of_its_fields(cls: type[Any]) -> None:
-    of_class: Any = cls
-    keys = dict(json_keys(of_class))
-    stated = {"schema_version"} if issubclass(cls, JsonDocument) else set()
-    found = [
-        (where, node) for where, node in NODES if {*node.get("required", ())} == {*keys, *stated}
-    ]
-    assert found, "no schema has an object with these keys"
-    for where, node in found:
-        schema = json.loads((FOLDER / where.partition("/")[0]).read_text(encoding="utf-8"))
-        assert {*node["properties"]} - {*keys, *stated} <= _OPTIONAL, where
-        for key, name in keys.items():
-            expected = json_types(type_of(cls, name))
-            if "number" in expected:  # which an integer is too
-                expected -= {"integer"}
-            assert said_types(node["properties"][key], schema) == expected, f"{where}: {key}"
+def test_limits_are_of_keys_that_there_are() -> None:
+    known = {f"{cls.__name__}.{key}" for cls in CLASSES for key in keys_of(cls)}
+    other = {"AuditFinding.code", "TensorInfo.shared_nbytes", "Formula.tree", "Formula.value"}
+    named = {name for name in (*LIMITS, *SIGNED, *LEAST) if "." in name}
+    assert named <= known | other
 
 
 @dataclass(frozen=True)
@@ -182,3 +104,54 @@ def test_a_form_that_differs_from_the_fields() -> None:
         }
     )
     assert plain([(1, None), {"a": (2.5, "x")}]) == [[1, None], {"a": [2.5, "x"]}]
+
+
+@dataclass(frozen=True)
+class Oven(JsonForm, after={"hot": "kind"}):
+    """What cakes are baked in.
+
+    Fields:
+        kind: ``gas`` or None where it is not known, and what else
+            there is to say
+        trays [trays]: that fit; None without limit
+        cakes: in it, by tray
+        rate: of baking
+    """
+
+    kind: Literal["gas", "wood"] | None
+    trays: int | None
+    cakes: Mapping[str, Cake]
+    rate: float | int | None = None
+
+    @property
+    def hot(self) -> bool:
+        """Whether it may be used. Not more."""
+        return True
+
+
+def test_a_schema_says_what_annotations_and_docstrings_say() -> None:
+    maker = Maker()
+    made = maker.object_of(Oven)
+    assert made["required"] == ["kind", "hot", "trays", "cakes", "rate"]
+    assert made["properties"] == {
+        "kind": {
+            "enum": ["gas", "wood", None],
+            "description": "gas or null where it is not known, and what else there is to say",
+        },
+        "hot": {"type": "boolean", "description": "Whether it may be used"},
+        "trays": {
+            "type": ["integer", "null"],
+            "minimum": 0,
+            "description": "trays: that fit; null without limit",
+        },
+        "cakes": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/Cake"},
+            "description": "in it, by tray",
+        },
+        "rate": {"type": ["number", "null"], "description": "of baking"},
+    }
+    assert list(maker.classes) == ["Cake"]
+    assert maker.classes["Cake"]["properties"]["below"] == {
+        "anyOf": [{"$ref": "#/$defs/Cake"}, {"type": "null"}]
+    }

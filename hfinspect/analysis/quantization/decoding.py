@@ -11,6 +11,7 @@ from operator import methodcaller
 from typing import Any, NamedTuple
 
 from ...core.checkpoint import Finding
+from ...core.choices import Severity
 from ...core.components import Role
 from ...core.records import dataclass
 from ...core.results import Quantization
@@ -178,7 +179,9 @@ class Sheet:
         for scheme, count in other.schemes.items():
             self.schemes[scheme] = self.schemes.get(scheme, 0) + count * modules
 
-    def note(self, rule: str, text: str, tensor: str | None, severity: str = "warning") -> None:
+    def note(
+        self, rule: str, text: str, tensor: str | None, severity: Severity = "warning"
+    ) -> None:
         """A finding; at most MAX_FINDINGS of a rule are kept."""
         count = self._counts[rule] = self._counts.get(rule, 0) + 1
         if count <= MAX_FINDINGS:

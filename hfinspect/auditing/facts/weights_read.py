@@ -10,6 +10,7 @@ from ...checkpoints.file_bytes import FirstGuess, SourceReader
 from ...checkpoints.filenames import FileKind, WeightName
 from ...checkpoints.one_file import Read, read_header
 from ...core.checkpoint import Finding, Shard
+from ...core.choices import Severity
 from ...core.stored_tensors import StoredTensors
 from ...errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from ...formats.torch.legacy import is_plain_pickle
@@ -72,7 +73,8 @@ def _problems(name: WeightName, error: HfinspectError | None) -> tuple[Finding, 
     """A plain pickle may hold no tensors, if its name promises none."""
     if error is None or error.kind in NETWORK:
         return ()
-    rule, severity = "unreadable", "error"
+    rule = "unreadable"
+    severity: Severity = "error"
     if isinstance(error, FormatError):
         rule = error.rule
     elif isinstance(error, LimitError):

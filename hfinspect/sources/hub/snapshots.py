@@ -26,6 +26,7 @@ from typing import TypeVar
 
 from ...core.paths import why_unsafe
 from ...core.records import dataclass
+from ...core.refs import OriginKind
 from ...errors import (
     HfinspectError,
     NetworkError,
@@ -55,7 +56,7 @@ _MAX_REF_BYTES = 100
 class _Opened:
     """A model once it is known which commit is read, and from where."""
 
-    kind: str
+    kind: OriginKind
     commit: str | None
     files: Mapping[str, FileEntry]
     complete: bool

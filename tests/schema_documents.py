@@ -1,0 +1,257 @@
+"""Which schemas there are, each with its title and what its document is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hfinspect.analysis.differences import Comparison
+from hfinspect.core.cache_derivation import CacheDerivation
+from hfinspect.core.engine_answers import EngineAnswers
+from hfinspect.core.explanation import Explanation
+from hfinspect.core.footprint import Memory
+from hfinspect.core.json_form import SCHEMA_VERSION
+from hfinspect.core.overrides import Override
+from hfinspect.core.recipe_list import RecipeList
+from hfinspect.core.results import Failure, Inspection
+from hfinspect.core.scan_summary import ScanSummary
+from hfinspect.core.tensor import TensorInfo
+from hfinspect.core.tokenizer_facts import TokenizerFacts
+from hfinspect.core.verdicts import AuditResult
+from hfinspect.scanning.rows import (
+    AUDIT_COLUMNS,
+    COLUMNS,
+    LEADING,
+    MEMORY_COLUMNS,
+    TOTALS_COLUMNS,
+)
+from hfinspect.sizing.cards import Card
+
+from .schema_files import Maker, Schema, object_with
+from .schema_limits import CODE, COUNTS
+
+_VERSION: Final = {"schema_version": {"const": SCHEMA_VERSION}}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TEXT: Final = {"type": "string"}
+
+
+def _of(cls: Any, title: str, description: str) -> Callable[[Maker], str]:
+    """The schema of one result."""
+
+    def made(maker: Maker) -> str:
+        maker.root = cls
+        return maker.document(title, description, maker.object_of(cls))
+
+    return made
+
+
+def _inspection(maker: Maker) -> str:
+    body = maker.object_of(Inspection)
+    tensors = {"type": "array", "items": maker.schema_of(TensorInfo)}
+    body["properties"]["tensors"] = {**tensors, "description": "of hfinspect tensors alone"}
+    return maker.document(
+        "inspection",
+        "What hfinspect MODEL --format json prints and Inspection.to_dict() returns. All counts "
+        "are exact integers; null is unknown.",
+        body,
+    )
+
+
+def _audit(maker: Maker) -> str:
+    sums = object_with(
+        targets=_COUNT,
+        audited={**_COUNT, "description": "of the targets, those that could be read"},
+        without_findings=_COUNT,
+        counts=COUNTS,
+        codes={
+            "type": "object",
+            "description": "each code that was found, with the number of targets it was found in",
+            "propertyNames": CODE,
+            "additionalProperties": {"type": "integer", "minimum": 1},
+        },
+    )
+    one = {"oneOf": [maker.schema_of(AuditResult), maker.schema_of(Failure)]}
+    body = object_with(
+        **_VERSION,
+        sum={**sums, "description": "all targets together"},
+        results={"type": "array", "items": one},
+    )
+    return maker.document(
+        "audit",
+        "What hfinspect audit TARGET ... --format json prints: one result a target, in the order "
+        "given. A result is AuditResult.to_dict(), or says why a target could not be audited.",
+        body,
+    )
+
+
+def _cards(maker: Maker) -> str:
+    return maker.document(
+        "memory --on list",
+        "The device names for --on, as hfinspect memory --on list --format json writes them.",
+        object_with(**_VERSION, cards={"type": "array", "items": maker.schema_of(Card)}),
+    )
+
+
+def _memories(maker: Maker) -> str:
+    models = {
+        "description": "in the order in which they were named; each as memory.schema.json "
+        "describes it",
+        "type": "array",
+        "minItems": 2,
+        "items": {
+            "type": "object",
+            "required": ["schema_version", "target", "weights", "at", "verdict"],
+        },
+    }
+    return maker.document(
+        "memory of several models",
+        "Several models side by side, as hfinspect memory A B --format json writes them.",
+        object_with(**_VERSION, models=models),
+    )
+
+
+def _tree(maker: Maker) -> str:
+    module = object_with(
+        path={
+            **_TEXT,
+            "description": "dotted, 0-23 for equal neighbours of a list; empty for the model",
+        },
+        **{"class": _TEXT},
+        detail={**_TEXT, "description": "the arguments that print(model) shows"},
+        count={
+            "type": "integer",
+            "minimum": 1,
+            "description": "how many equal modules the row stands for",
+        },
+        depth={
+            **_COUNT,
+            "description": "0 is the model; a module is inside of the last one before it of a "
+            "smaller depth",
+        },
+        parameters={**_COUNT, "description": "unique ones, of all that the row stands for"},
+        tied={"type": "boolean", "description": "all weights are counted at another module"},
+    )
+    part = object_with(
+        name=_TEXT,
+        **{
+            "class": {
+                **_TEXT,
+                "description": "as the pipeline names it; empty for a single model",
+            }
+        },
+        problem={"type": ["string", "null"], "description": "why there are no modules"},
+        modules={"type": "array", "items": module},
+    )
+    body = object_with(
+        **_VERSION,
+        target={**_TEXT, "description": "as given"},
+        overrides={
+            "type": "array",
+            "items": maker.schema_of(Override),
+            "description": "config keys that were changed for this answer (--set)",
+        },
+        notes={
+            "type": "array",
+            "items": _TEXT,
+            "description": "such as a changed key that changes no tensor",
+        },
+        parts={
+            "type": "array",
+            "items": part,
+            "description": "one without a name for a single model, one for every component of a "
+            "pipeline",
+        },
+    )
+    return maker.document(
+        "tree",
+        "What hfinspect tree MODEL --format json prints: the modules in the order of print(model). "
+        "All counts are exact integers.",
+        body,
+    )
+
+
+def _scan_row(maker: Maker) -> str:
+    kinds: Mapping[str, Schema] = {
+        "string": {"type": ["string", "null"]},
+        "int64": {"type": ["integer", "null"], "minimum": 0},
+        "bool": {"type": ["boolean", "null"]},
+    }
+    properties: Schema = {}
+    for columns in (LEADING, COLUMNS, MEMORY_COLUMNS, AUDIT_COLUMNS, TOTALS_COLUMNS):
+        for name, column in columns.items():
+            text = column.meaning.replace("`", "")
+            properties[name] = {**kinds[column.kind], "description": text}
+    properties["target"]["type"] = "string"
+    properties["status"] = {
+        "enum": ["ok", "failed"],
+        "description": properties["status"]["description"],
+    }
+    none = {"type": "null"}
+    body = {
+        **object_with(**properties),
+        "required": list(LEADING),
+        "if": {"properties": {"status": {"const": "failed"}}},
+        "then": {"properties": {"error_kind": _TEXT, "error": _TEXT, "commit": none}},
+        "else": {"properties": {"error_kind": none, "error": none}},
+    }
+    return maker.document(
+        "scan row",
+        "One line of hfinspect scan --format jsonl. Columns of --columns, --audit and "
+        "--totals-only are there if they are named; null where unknown.",
+        body,
+    )
+
+
+DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
+    "audit": _audit,
+    "cache": _of(
+        CacheDerivation,
+        "explain --cache",
+        "What hfinspect explain MODEL --cache --format json prints and CacheDerivation.to_dict() "
+        "returns. The bytes of the lines sum up to cache.nbytes.",
+    ),
+    "cards": _cards,
+    "comparison": _of(
+        Comparison,
+        "comparison",
+        "What hfinspect compare A B ... --format json prints: Comparison.to_dict(). Every model "
+        "but the first is compared with the first, which is called here, the other there.",
+    ),
+    "explanation": _of(
+        Explanation,
+        "explanation",
+        "What hfinspect explain MODEL --format json prints and Explanation.to_dict() returns. All "
+        "counts are exact integers.",
+    ),
+    "inspection": _inspection,
+    "memories": _memories,
+    "memory": _of(
+        Memory,
+        "memory",
+        "What a model needs to run, as hfinspect memory --format json writes it. Sizes are bytes.",
+    ),
+    "recipes": _of(
+        RecipeList,
+        "memory --quantize",
+        "What a model weighs under recipes, as hfinspect memory MODEL --quantize all --format json "
+        "writes it.",
+    ),
+    "report": _of(
+        ScanSummary,
+        "report",
+        "What hfinspect report ROWS --format json prints and ScanSummary.to_dict() returns.",
+    ),
+    "runs": _of(
+        EngineAnswers,
+        "runs",
+        "Which engines load a model, as hfinspect runs MODEL --format json writes it.",
+    ),
+    "scan-row": _scan_row,
+    "tokenizer": _of(
+        TokenizerFacts,
+        "tokenizer",
+        "What hfinspect tokenizer MODEL --format json prints and TokenizerFacts.to_dict() returns. "
+        "Counts are exact integers; null means unknown.",
+    ),
+    "tree": _tree,
+}
