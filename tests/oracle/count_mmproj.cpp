@@ -1,4 +1,9 @@
-// Counts tokens with llama.cpp's own mtmd: everything but the weights.
+// Counts tokens with llama.cpp's own mtmd: everything but the weights. Compiled against llama.cpp's
+// sources S and its libraries in B (the graphs are never built, so their files stay out):
+//   I="-I$S/tools/mtmd -I$S/include -I$S/ggml/include -I$S/common -I$S/vendor -I$S/src -I$S"
+//   g++ -std=c++17 -O1 -w $I count_mmproj.cpp $S/tools/mtmd/mtmd-image.cpp
+//     $S/tools/mtmd/mtmd-audio.cpp -o count_mmproj -L$B -lllama -lggml -lggml-base -lggml-cpu
+//     -lpthread -Wl,-rpath,$B -Wl,--unresolved-symbols=ignore-all -no-pie
 #define clip_init clip_init_of_weights
 #define clip_n_mmproj_embd clip_n_mmproj_embd_of_weights
 #include "clip.cpp"
