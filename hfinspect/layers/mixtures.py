@@ -110,13 +110,25 @@ _TAKEN_APART = frozenset({"mixtral", "minimax", "minimax_m2"})
 
 
 def _is_taken_apart(c: ModelConfig) -> bool:
-    """Whether llm-compressor wrote the files with a transformers that joins experts. Source:
-    llmcompressor/modeling/moe (0.14), whose saves have gate_proj, up_proj and down_proj."""
-    quantized = c.given.get("quantization_config")
-    if c.kind not in _TAKEN_APART or not isinstance(quantized, Mapping):
-        return False
-    by = quantized.get("quant_method") == "compressed-tensors"
-    return by and c.saved_by is not None and c.saved_by >= (5, 0)
+    """Whether a tool wrote the files with a transformers that joins experts, and so called them
+    gate_proj, up_proj and down_proj. Source: llmcompressor/modeling/moe (0.14)."""
+    method = _quantized(c).get("quant_method") if c.kind in _TAKEN_APART else None
+    by = method == "compressed-tensors" and c.saved_by is not None and c.saved_by >= (5, 0)
+    return by or has_names_of_5(c)
+
+
+def has_names_of_5(c: ModelConfig) -> bool:
+    """Whether GPTQModel wrote Mixtral as transformers 5 has it in memory (recorded with 7.6)."""
+    meta = _quantized(c).get("meta")
+    by = meta.get("quantizer") if isinstance(meta, Mapping) else None
+    names = by if isinstance(by, list) else [by]
+    is_named = any(isinstance(name, str) and name.startswith("gptqmodel:") for name in names)
+    return c.kind == "mixtral" and is_named and c.saved_by is not None and c.saved_by >= (5, 0)
+
+
+def _quantized(c: ModelConfig) -> Mapping[str, object]:
+    section = c.given.get("quantization_config")
+    return section if isinstance(section, Mapping) else {}
 
 
 def lettered(expert: str = "MLP", *, act: bool = True, of: str = "") -> Callable[[Mixture], Module]:

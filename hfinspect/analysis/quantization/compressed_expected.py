@@ -182,6 +182,8 @@ def _scales_shape(linear: Linear, settings: _GroupSettings) -> tuple[int, ...]:
     if settings.strategy == "channel":
         return linear.out, 1
     if settings.strategy in ("group", "tensor_group") and settings.group:
+        if settings.dense and linear.inputs >= settings.group:  # the library refuses a rest
+            exact(linear.inputs, settings.group, "the width")
         return linear.out, parts(linear.inputs, settings.group)
     if settings.strategy == "block" and settings.block:
         return parts(linear.out, settings.block[0]), parts(linear.inputs, settings.block[1])
