@@ -4,7 +4,7 @@
     python -m tests.benchmarks.million 1000000 --totals      # the Hub's list alone
     python -m tests.benchmarks.million 8000 --dask           # on a cluster that loses a worker
 
-The Hub (``synthetic_hub``) is a process of its own on this machine and takes about half of the
+The Hub (``synthetic_hub``) is a process of its own on this machine and takes a fifth of the
 processors. One repo in a hundred has a mishap, quotas are the Hub's in scaled time (``--times``).
 When 45% of the rows are there, the scan (or a worker of the cluster) is killed by SIGKILL; the scan
 then goes on with ``--resume``. Every row is checked in the end. What is printed: rows lost, memory

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ from ..cli.program import ROOT
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill
 
-pytest.importorskip("distributed")
-
-pytestmark = pytest.mark.dask  # a cluster takes seconds to start and to end
+pytestmark = [
+    pytest.mark.dask,  # a cluster takes seconds to start and to end
+    pytest.mark.skipif(find_spec("distributed") is None, reason="no Dask: hfinspect[dask]"),
+]
 
 
 @contextmanager
