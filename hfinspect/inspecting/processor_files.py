@@ -10,7 +10,6 @@ from typing import Any
 
 from ..checkpoints.one_file import gathered, read_json
 from ..core.config import config_given
-from ..errors import MalformedError
 from ..media.processor_settings import FILES
 from ..sources.opening import Access
 from ..sources.source import Source
@@ -31,13 +30,13 @@ def processor_files(
 
 
 def read_files(source: Source) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
-    """Of a source that is open."""
+    """Of a source that is open. A file that cannot be read does not end the rest of an answer."""
     held = [name for name in FILES if name in source.list_files()]
     read = gathered(source, [partial(read_json, source, name) for name in held])
     broken = []
     for one in read:
-        if isinstance(one.error, MalformedError):
+        if one.error is not None:
             broken.append(f"{one.path} could not be read: {one.error}")
-        elif one.error is not None:
-            raise one.error
+        elif one.mapping is None:
+            broken.append(f"{one.path} holds no settings: it is not a JSON object")
     return {one.path: one.mapping for one in read if one.mapping}, tuple(broken)

@@ -7,29 +7,28 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
-from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import ProcessorSettings, UnknownTokensError
+from ..core.media_tokens import ImageItem, VideoItem
+from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .resizing import best_resolution
-from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, takes_no
 
 
-def own_or_config(settings: ProcessorSettings) -> tuple[int, int, str]:
+def own_or_config(settings: ProcessorSettings, features: str = "default") -> tuple[int, int, str]:
     """Pixels of a patch, extra tokens (CLIP's class token), and which features are kept: of the
     processor, and of config.json where older repos do not say them to it."""
     own, vision = settings.own, settings.section("vision_config")
     is_own = own.raw("patch_size") is not None
     patch = own.count("patch_size") if is_own else vision.count("patch_size")
     strategy = own.text("vision_feature_select_strategy") or settings.section().text(
-        "vision_feature_select_strategy", "default"
+        "vision_feature_select_strategy", features
     )
     if is_own:
         return patch, own.optional("num_additional_image_tokens", 0), strategy
     return patch, int("clip" in vision.text("model_type", "clip")), strategy
 
 
-def side(settings: ProcessorSettings) -> tuple[int, int]:
+def side(part: SettingsPart) -> tuple[int, int]:
     """Height and width of what the vision encoder sees."""
-    part = settings.part("image")
     if part.flag("do_center_crop") and part.raw("crop_size") is not None:
         return part.inner("crop_size", "height"), part.inner("crop_size", "width")
     return (
@@ -43,15 +42,23 @@ class Llava(ImagesOnly):
 
     types: ClassVar[tuple[str, ...]] = ("llava", "vipllava")
     source: ClassVar = "models/llava/processing_llava.py"
+    features: ClassVar = "default"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        high, wide = side(settings)
-        patch, extra, strategy = own_or_config(settings)
+        high, wide = side(settings.part("image"))
+        patch, extra, strategy = own_or_config(settings, self.features)
         columns, rows = wide // patch, high // patch
         tokens = columns * rows + extra - (strategy == "default")
         text = f"{wide} x {high} pixels: {columns} x {rows} patches of {patch}"
         dropped = ", the class token left out" if strategy == "default" and extra else ""
         return ItemTokens(tokens, (f"{text}{dropped}",))
+
+
+class FastVlm(Llava):
+    """FastVLM: the same, whose vision encoder has no class token to leave out."""
+
+    types: ClassVar[tuple[str, ...]] = ("fast_vlm",)
+    features: ClassVar = "full"
 
 
 class VideoLlava(Llava):
@@ -96,9 +103,13 @@ class LlavaNext(ImagesOnly):
         )
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
-        if settings.model_type == "llava_next_video":
-            not_judged("video", settings)
-        takes_no("video", settings)
+        if settings.model_type != "llava_next_video":
+            takes_no("video", settings)
+        high, wide = side(settings.part("video"))
+        patch, _, _ = own_or_config(settings)
+        each = (high // patch) * (wide // patch) // 4
+        step = f"{video.frames:,} frames at {wide} x {high}, four patches in one: {each:,} tokens"
+        return ItemTokens(video.frames * each, (step,))
 
 
 def _downsampled(settings: ProcessorSettings) -> Fraction:
@@ -124,7 +135,7 @@ def unpadded(image: ImageItem, rows: int, columns: int) -> tuple[int, int]:
     return rows, columns - (columns - wide) // 2 * 2
 
 
-class LlavaOnevision(TokenRule):
+class LlavaOnevision(NoSounds):
     """LLaVA-OneVision: as LLaVA-NeXT, and what is more than ``anyres_max_9`` squares is shrunk;
     frames of a video are pooled by two. Several images in one prompt are not cut."""
 
@@ -185,6 +196,3 @@ class LlavaOnevision(TokenRule):
             video.frames * pooled * pooled + 1,
             (f"{video.frames:,} frames of {pooled} x {pooled} tokens, and the end of a row",),
         )
-
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)

@@ -1,19 +1,21 @@
-"""Images laid on a canvas of tiles that holds them with the least enlargement: Llama's."""
+"""Images laid on a canvas of tiles that is chosen by how much it enlarges them."""
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from ..core.media_tokens import ImageItem
-from .processor_settings import ProcessorSettings
+from ..core.media_tokens import ImageItem, VideoItem
+from .processor_settings import ProcessorSettings, UnknownTokensError
 from .resizing import grids
-from .rule import ImagesOnly, ItemTokens
+from .rule import ImagesOnly, ItemTokens, NoSounds
 
 
 def canvas(
-    image: ImageItem,
+    height: int,
+    width: int,
     tile: int,
     known: Sequence[tuple[int, int]],
     rounded: Callable[[float], float],
@@ -23,13 +25,17 @@ def canvas(
     """(rows, columns) of the canvas: of those that need no shrinking the one that enlarges least
     (``largest``: most), else the one that shrinks least; of equal ones that of the fewest tiles."""
     scales = [
-        min(rounded(rows * tile / image.height), rounded(columns * tile / image.width))
+        min(rounded(_times(rows * tile, height)), rounded(_times(columns * tile, width)))
         for rows, columns in known
     ]
     large = [scale for scale in scales if scale >= 1]
     chosen = (max(large) if largest else min(large)) if large else max(scales)
     fitting = [grid for grid, scale in zip(known, scales, strict=True) if scale == chosen]
     return min(fitting, key=lambda grid: grid[0] * grid[1])
+
+
+def _times(side: int, of_image: int) -> float:
+    return side / of_image if of_image else math.inf
 
 
 def as_float32(value: float) -> float:
@@ -48,7 +54,9 @@ class Llama4(ImagesOnly):
         part, own = settings.part("image"), settings.own
         tile, most = part.inner("size", "height"), part.count("max_patches")
         largest = part.flag("resize_to_max_canvas")
-        rows, columns = canvas(image, tile, _chunks(most), as_float32, largest=largest)
+        rows, columns = canvas(
+            image.height, image.width, tile, _chunks(most), as_float32, largest=largest
+        )
         across = tile // own.optional("patch_size", 14, least=1)
         ratio = own.ratio("pixel_shuffle_ratio") if own.says("pixel_shuffle_ratio") else 0.5
         each = across * across // max(round(1.0 / ratio**2), 1)
@@ -83,7 +91,7 @@ class Mllama(ImagesOnly):
         part, vision = settings.part("image"), settings.section("vision_config")
         tile, most = part.inner("size", "height"), part.count("max_image_tiles")
         known = sorted(grids(1, most))  # the library's order: by rows, then columns
-        rows, columns = canvas(image, tile, known, float)
+        rows, columns = canvas(image.height, image.width, tile, known, float)
         across = vision.count("image_size") // vision.count("patch_size")
         each = across * across + 1
         return ItemTokens(
@@ -97,4 +105,49 @@ class Mllama(ImagesOnly):
                 "1 token in the text",
             ),
             cross=most * each,
+        )
+
+
+class Molmo2(NoSounds):
+    """Molmo 2: crops that overlap, pooled as one picture, and the whole at one crop's size, each
+    with a token at the end of each row and two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("molmo2",)
+    source: ClassVar = "models/molmo2/image_processing_molmo2.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part, own = settings.part("image"), settings.own
+        patch = part.count("patch_size")
+        side = part.inner("size", "height") // patch
+        margin = sum(part.couple("overlap_margins", least=0))
+        pool_high, pool_wide = part.couple("pooling_size")
+        window = side - margin
+        if window < 1:
+            raise UnknownTokensError("overlap_margins leave nothing of a crop")
+        known = sorted(grids(1, part.count("max_crops")), key=lambda grid: (math.prod(grid), grid))
+        high, wide = image.height - margin * patch, image.width - margin * patch
+        rows, columns = canvas(high, wide, window * patch, known, as_float32)
+        down = -(-(rows * window + margin) // pool_high)
+        across = -(-(columns * window + margin) // pool_wide)
+        low_down, low_across = -(-side // pool_high), -(-side // pool_wide)
+        ends = own.flag("image_use_col_tokens", default=True)
+        low_ends = own.flag("use_single_crop_col_tokens", default=ends)
+        high = down * (across + ends) + 2
+        low = low_down * (low_across + low_ends) + 2
+        step = f"the whole: {low_across} x {low_down} tokens, with ends and markers {low:,}"
+        crops = f"{columns} x {rows} crops: {across} x {down} tokens, with them {high:,}"
+        return ItemTokens(low + high, (step, crops))
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("video")
+        side = part.inner("size", "height") // part.count("patch_size")
+        pool_high, pool_wide = part.couple("pooling_size")
+        down, across = -(-side // pool_high), -(-side // pool_wide)
+        each = down * (across + settings.own.flag("video_use_col_tokens")) + 2
+        return ItemTokens(
+            video.frames * each,
+            (
+                f"{video.frames:,} frames of {across} x {down} tokens, with markers {each:,}",
+                "without the time that stands before each frame as text",
+            ),
         )

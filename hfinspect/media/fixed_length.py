@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings
-from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, not_judged, takes_no
 
 
 class Gemma3(ImagesOnly):
@@ -49,7 +49,7 @@ class Gemma3n(TokenRule):
 class ImageSequence(ImagesOnly):
     """PaliGemma: the tokens are a setting of the image processor."""
 
-    types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2")
+    types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2", "pi0")
     source: ClassVar = "models/paligemma/processing_paligemma.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -75,10 +75,11 @@ class OwnNumber(ImagesOnly):
     types: ClassVar[tuple[str, ...]] = ("deepseek_vl", "deepseek_vl_hybrid")
     source: ClassVar = "models/deepseek_vl/processing_deepseek_vl.py"
     markers: ClassVar = 0
+    fixed: ClassVar = 0
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
-        tokens = settings.own.optional("num_image_tokens", 576, least=1)
+        tokens = self.fixed or settings.own.count("num_image_tokens")
         around = f", {self.markers} markers" if self.markers else ""
         return ItemTokens(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
 
@@ -89,10 +90,24 @@ class Janus(OwnNumber):
     types: ClassVar[tuple[str, ...]] = ("janus",)
     source: ClassVar = "models/janus/processing_janus.py"
     markers: ClassVar = 2
+    fixed: ClassVar = 576
 
-    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        settings.part("image")
-        return ItemTokens(576 + self.markers, ("576 tokens of any size, 2 markers",))
+
+class Kosmos2(OwnNumber):
+    """Kosmos-2: 64 between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("kosmos-2",)
+    source: ClassVar = "models/kosmos2/processing_kosmos2.py"
+    markers: ClassVar = 2
+    fixed: ClassVar = 64
+
+
+class Kosmos25(OwnNumber):
+    """Kosmos-2.5: the processor's own number between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("kosmos-2.5",)
+    source: ClassVar = "models/kosmos2_5/processing_kosmos2_5.py"
+    markers: ClassVar = 2
 
 
 class Queries(ImagesOnly):
@@ -103,9 +118,28 @@ class Queries(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
-        said = settings.own if settings.own.says("num_query_tokens") else settings.section()
-        tokens = said.count("num_query_tokens")
+        tokens = _queries(settings)
         return ItemTokens(tokens, (f"{tokens:,} queries, for an image of any size",))
+
+
+def _queries(settings: ProcessorSettings) -> int:
+    own = settings.own
+    return (own if own.says("num_query_tokens") else settings.section()).count("num_query_tokens")
+
+
+class FourFrames(NoSounds):
+    """InstructBLIP for videos: the queries of four frames, which is what it was trained with."""
+
+    types: ClassVar[tuple[str, ...]] = ("instructblipvideo",)
+    source: ClassVar = "models/instructblipvideo/processing_instructblipvideo.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        takes_no("image", settings)
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        settings.part("video")
+        tokens = _queries(settings)
+        return ItemTokens(4 * tokens, (f"{tokens:,} queries a frame, always 4 frames",))
 
 
 class Idefics2(ImagesOnly):
@@ -126,3 +160,24 @@ class Idefics2(ImagesOnly):
                 f"{parts + 1} markers around them",
             ),
         )
+
+
+class Git(NoSounds):
+    """GIT: the patches of a square and a class token, which the model itself puts before the text
+    (compared with its cache)."""
+
+    types: ClassVar[tuple[str, ...]] = ("git",)
+    source: ClassVar = "models/git/modeling_git.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        settings.part("image")
+        vision = settings.section("vision_config")
+        side = vision.optional("image_size", 224, least=1)
+        patch = vision.optional("patch_size", 16, least=1)
+        across = side // patch
+        return ItemTokens(
+            across * across + 1, (f"{across} x {across} patches of {patch} pixels, a class token",)
+        )
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        not_judged("video", settings)

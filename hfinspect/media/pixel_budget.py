@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import ProcessorSettings, SettingsPart
-from .resizing import frames_within_budget, within_budget
-from .rule import ItemTokens, TokenRule, takes_no
+from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
+from .resizing import closest_grid, frames_within_budget, whole_within_budget, within_budget
+from .rule import ItemTokens, NoSounds, TokenRule, takes_no
 
 
 def budget(part: SettingsPart) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def grid_steps(
     )
 
 
-class PixelBudget(TokenRule):
+class PixelBudget(NoSounds):
     """Qwen2-VL: each frame has the budget of an image of its own; two frames are a patch."""
 
     types: ClassVar[tuple[str, ...]] = (
@@ -48,6 +48,8 @@ class PixelBudget(TokenRule):
     )
     source: ClassVar = "models/qwen2_vl/image_processing_qwen2_vl.py"
     enlarged: ClassVar = False
+    #: Around each step of a video.
+    markers: ClassVar = 0
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -63,28 +65,31 @@ class PixelBudget(TokenRule):
         part = settings.part("video")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         high, wide = self.frame_size(video, part, patch * merge)
-        return of_frames(video, part, high, wide)
+        return of_frames(video, part, high, wide, self.markers)
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         return within_budget(video.height, video.width, factor, *budget(part))
 
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
 
-
-def of_frames(video: VideoItem, part: SettingsPart, high: int, wide: int) -> ItemTokens:
-    """Tokens of all frames, ``temporal_patch_size`` of them in one."""
+def of_frames(
+    video: VideoItem, part: SettingsPart, high: int, wide: int, markers: int
+) -> ItemTokens:
+    """Tokens of all frames, ``temporal_patch_size`` of them in one step, with markers around it."""
     patch, merge = part.count("patch_size"), part.count("merge_size")
     step = part.count("temporal_patch_size")
     times = -(-video.frames // step)
     each, steps = grid_steps(high, wide, patch, merge)
     tokens = times * (high // patch) * (wide // patch) // merge**2
     pairs = f"{video.frames:,} frames, {step} at a time: {times:,} x {each:,} = {tokens:,} tokens"
-    return ItemTokens(tokens, (*steps, pairs))
+    if not markers:
+        return ItemTokens(tokens, (*steps, pairs))
+    around = f"{markers} markers around each, without its time, which is text"
+    return ItemTokens(tokens + times * markers, (*steps, pairs, around))
 
 
 class FramesShareBudget(PixelBudget):
-    """Qwen3-VL: the budget of a video counts the pixels of all frames together."""
+    """Qwen3-VL: the budget of a video counts the pixels of all frames together; each step of it
+    stands between two markers."""
 
     types: ClassVar[tuple[str, ...]] = (
         "qwen3_vl",
@@ -94,8 +99,10 @@ class FramesShareBudget(PixelBudget):
         "qwen4_exp",
         "cohere_compass",
         "lfm3_vl",
+        "cosmos3_omni",
     )
     source: ClassVar = "models/qwen3_vl/video_processing_qwen3_vl.py"
+    markers: ClassVar = 2
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least = part.inner("size", "shortest_edge")
@@ -121,10 +128,16 @@ class Enlarged(PixelBudget):
 
 
 class FramesDivideBudget(PixelBudget):
-    """VideoLLaMA 3: the pixels of a video are divided among its frames."""
+    """VideoLLaMA 3: the pixels of a video are divided among its frames; a patch that does not
+    change is left out, so that the number is that of a video in which all moves."""
 
     types: ClassVar[tuple[str, ...]] = ("video_llama_3",)
     source: ClassVar = "models/video_llama_3/video_processing_video_llama_3.py"
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        tokens, steps, _ = super().video(video, settings)
+        most = "at most: what does not change from frame to frame is left out"
+        return ItemTokens(tokens, (*steps, most, "without the time of each frame, which is text"))
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
         least, most = budget(part)
@@ -132,41 +145,116 @@ class FramesDivideBudget(PixelBudget):
 
 
 class NamedBudget(PixelBudget):
-    """MiniMax-M3-VL: videos have ``min_pixels`` and ``max_pixels`` of their own."""
+    """MiniMax-M3-VL: videos have ``min_pixels`` and ``max_pixels`` of their own; the processor
+    passes at every call that they are not resized, and refuses other sides than whole patches."""
 
     types: ClassVar[tuple[str, ...]] = ("minimax_m3_vl",)
     source: ClassVar = "models/minimax_m3_vl/video_processing_minimax_m3_vl.py"
+    markers: ClassVar = 2
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        tokens, steps, _ = super().image(image, settings)
+        return ItemTokens(tokens + 2, (*steps, "2 markers"))
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
+        if not part.flag("do_resize", default=True):
+            if video.height % factor or video.width % factor:
+                raise UnknownTokensError(
+                    f"the processor resizes no videos: both sides must be multiples of {factor}"
+                )
+            return video.height, video.width
         least, most = part.count("min_pixels"), part.count("max_pixels")
         return within_budget(video.height, video.width, factor, least, most)
 
 
-class ImageAsFrames(TokenRule):
-    """GLM-4V: an image is a video of as many frames as a patch has."""
+class ImageAsFrames(NoSounds):
+    """GLM-4V: an image is a video of as many frames as a patch has; each step of a video stands
+    between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("glm4v", "glm4v_moe", "glm46v", "glm_ocr", "cosmos3_edge")
+    types: ClassVar[tuple[str, ...]] = (
+        "glm4v",
+        "glm4v_moe",
+        "glm46v",
+        "glm_ocr",
+        "glmga",
+        "cosmos3_edge",
+    )
     source: ClassVar = "models/glm4v/image_processing_glm4v.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
         step = part.count("temporal_patch_size")
-        least, most = part.inner("size", "shortest_edge"), part.inner("size", "longest_edge")
-        high, wide = frames_within_budget(
-            step, image.height, image.width, step, patch * merge, least, most
+        high, wide = self.frame_size(step, image.height, image.width, part)
+        return ItemTokens(
+            *grid_steps(high, wide, part.count("patch_size"), part.count("merge_size"))
         )
-        return ItemTokens(*grid_steps(high, wide, patch, merge))
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
-        factor = part.count("patch_size") * part.count("merge_size")
-        step = part.count("temporal_patch_size")
+        high, wide = self.frame_size(video.frames, video.height, video.width, part)
+        return of_frames(video, part, high, wide, 2)
+
+    def frame_size(
+        self, frames: int, height: int, width: int, part: SettingsPart
+    ) -> tuple[int, int]:
         least, most = part.inner("size", "shortest_edge"), part.inner("size", "longest_edge")
-        high, wide = frames_within_budget(
-            video.frames, video.height, video.width, step, factor, least, most
-        )
-        return of_frames(video, part, high, wide)
+        return frames_within_budget(frames, height, width, *_steps_and_factor(part), least, most)
+
+
+def _steps_and_factor(part: SettingsPart) -> tuple[int, int]:
+    """Frames of a patch, and pixels of a merged patch (``patch_expand_factor`` of them)."""
+    factor = part.count("patch_size") * part.count("merge_size")
+    return part.count("temporal_patch_size"), factor * part.optional(
+        "patch_expand_factor", 1, least=1
+    )
+
+
+class PaddedFrames(ImageAsFrames):
+    """GLM-5: the same, padded up to whole patches; its budget is a number of tokens."""
+
+    types: ClassVar[tuple[str, ...]] = ("glm5_next",)
+    source: ClassVar = "models/glm5_next/image_processing_glm5_next.py"
+
+    def frame_size(
+        self, frames: int, height: int, width: int, part: SettingsPart
+    ) -> tuple[int, int]:
+        step, factor = _steps_and_factor(part)
+        each = step * factor**2
+        least, most = part.count("min_image_tokens"), part.count("max_image_tokens")
+        return whole_within_budget(frames, height, width, step, factor, least * each, most * each)
+
+
+class Muse(TokenRule):
+    """Muse: the grid of patches nearest to the image's shape, between two markers; of a video a
+    marker after each step and one before the first; sounds by their samples."""
+
+    types: ClassVar[tuple[str, ...]] = ("muse_glimmer", "muse_spark")
+    source: ClassVar = "models/muse_glimmer/image_processing_muse_glimmer.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        each, step = self._grid(image.height, image.width, part, part.count("max_image_tokens"))
+        return ItemTokens(each + 2, (step, "2 markers"))
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("video")
+        most, at_once = part.count("max_video_frame_tokens"), part.count("temporal_patch_size")
+        each, step = self._grid(video.height, video.width, part, most)
+        times = -(-video.frames // at_once)
+        frames = f"{video.frames:,} frames, {at_once} at a time: {times:,} x {each:,}"
+        markers = f"{times + 1:,} markers, without the time of each step, which is text"
+        return ItemTokens(times * (each + 1) + 1, (step, frames, markers))
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
+        if settings.model_type != "muse_spark":
+            takes_no("audio", settings)
+        part = settings.part("audio")
+        samples = audio.milliseconds * part.count("sampling_rate") // 1000
+        each = part.count("samples_per_token")
+        return ItemTokens(-(-samples // each) + 2, (f"{each:,} samples a token, 2 markers",))
+
+    @staticmethod
+    def _grid(height: int, width: int, part: SettingsPart, most: int) -> tuple[int, str]:
+        patch = part.count("patch_size") * part.count("merge_size")
+        rows, columns = closest_grid(height, width, patch, most)
+        return rows * columns, f"{columns} x {rows} tokens of {patch} pixels: {rows * columns:,}"

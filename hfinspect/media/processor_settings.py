@@ -141,6 +141,10 @@ class SettingsPart:
         value = self.raw(key)
         return default if value is None else self._number(key, value, least, MAX_SETTING)
 
+    def share(self, key: str) -> float:
+        """A number from zero on; zero where neither file nor class has it."""
+        return self.ratio(key) if self.raw(key) else 0.0
+
     def ratio(self, key: str) -> float:
         """A number that is not zero. Raises UnknownTokensError."""
         value = self.raw(key)
@@ -174,6 +178,17 @@ class SettingsPart:
             if held.get(name) is not None:
                 return self._number(f"{key}.{name}", held[name], 1, MAX_SETTING)
         raise self._wrong(f"{key}.{names[0]}", None, "a whole number")
+
+    def couple(self, key: str, *, least: int = 1) -> tuple[int, int]:
+        """A list of two numbers. Raises UnknownTokensError."""
+        value = self.raw(key)
+        if not isinstance(value, list) or len(value) != 2:
+            raise self._wrong(key, value, "two numbers")
+        first, second = value
+        return (
+            self._number(key, first, least, MAX_SETTING),
+            self._number(key, second, least, MAX_SETTING),
+        )
 
     def pairs(self, key: str) -> list[tuple[int, int]]:
         """A list of (height, width). Raises UnknownTokensError."""

@@ -10,6 +10,7 @@ from . import (
     any_resolution,
     canvases,
     fixed_length,
+    image_slices,
     omni_processors,
     pixel_budget,
     rows_of_patches,
@@ -27,6 +28,7 @@ _FILES: Final = (
     any_resolution,
     canvases,
     fixed_length,
+    image_slices,
     omni_processors,
     pixel_budget,
     rows_of_patches,
@@ -52,10 +54,13 @@ RULES: Final[Mapping[str, TokenRule]] = _rules()
 
 _OWN_CODE: Final = "its processor is code in its own repo, which is never run"
 _NO_TEXT: Final = "it takes no image or sound into a text that it writes"
-_LATER: Final = "its processor has no rule yet"
 _CROSS: Final = "its decoder hears through cross-attention, whose positions have no rule yet"
 _FRAMES: Final = "it writes frame by frame what it hears, and has no prompt"
 _SPEAKS: Final = "it is made to speak, not to hear"
+_SEEN: Final = "its decoder sees images through cross-attention, whose positions have no rule yet"
+_TEMPLATE: Final = "its image tokens are written by its chat template, not by its processor"
+_NO_MODEL: Final = "its model is not in the catalog"
+_BOXES: Final = "which patches of a page it keeps depends on the boxes of the words"
 _WHILE: Final = "it hears while it writes: each of its positions holds a piece of the sound"
 
 #: Why a type of the catalog that sees or hears has no rule.
@@ -68,10 +73,10 @@ REFUSED: Final[Mapping[str, str]] = {
         _OWN_CODE,
     ),
     **dict.fromkeys(
-        "aimv2 altclip blip_2_qformer bridgetower clap clipseg colmodernvbert flava "
-        "grounding-dino groupvit idefics2_perceiver instructblip_qformer "
-        "instructblipvideo_qformer layoutlmv3 mm-grounding-dino modernvbert neomme omdet-turbo "
-        "pe_audio sam3 sam3_lite_text sam3_video tipsv2 tvp ultravbert videoprism vilt "
+        "aimv2 altclip blip_2_qformer bridgetower clap clipseg colmodernvbert evolla flava "
+        "glm_image grounding-dino groupvit idefics2_perceiver instructblip_qformer "
+        "instructblipvideo_qformer layoutlmv3 mistral4 mm-grounding-dino modernvbert neomme "
+        "omdet-turbo pe_audio sam3 sam3_lite_text sam3_video tipsv2 tvp ultravbert videoprism vilt "
         "vision-text-dual-encoder xclip".split(),
         _NO_TEXT,
     ),
@@ -90,16 +95,10 @@ REFUSED: Final[Mapping[str, str]] = {
         _SPEAKS,
     ),
     **dict.fromkeys(("kyutai_speech_to_text", "voxtral_realtime"), _WHILE),
-    **dict.fromkeys(
-        "blip cosmos3_omni emu3 evolla fast_vlm git glm5_next glm_image glmga "
-        "granite_docling idefics inkling2 instructblipvideo kosmos-2 kosmos-2.5 "
-        "lfm2_vl lighton_ocr minicpm_ocr minicpmv4_6 minicpmv4_7 molmo2 "
-        "muse_glimmer muse_spark "
-        "ovis2 pi0 pix2struct "
-        "pp_chart2table pp_formulanet step3p7 unlimited_ocr "
-        "vision-encoder-decoder".split(),
-        _LATER,
-    ),
+    **dict.fromkeys("blip idefics pix2struct pp_formulanet vision-encoder-decoder".split(), _SEEN),
+    "pp_chart2table": _TEMPLATE,
+    "udop": _BOXES,
+    **dict.fromkeys(("hy_v4_vl", "perception_lm"), _NO_MODEL),
 }
 
 

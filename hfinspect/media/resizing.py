@@ -16,20 +16,30 @@ MAX_RATIO = 200
 
 
 def within_budget(
-    height: int, width: int, factor: int, least: int, most: int, *, enlarged: bool = False
+    height: int,
+    width: int,
+    factor: int,
+    least: int,
+    most: int,
+    *,
+    enlarged: bool = False,
+    any_ratio: bool = False,
 ) -> tuple[int, int]:
     """Both sides as multiples of ``factor``, their product from ``least`` to ``most`` pixels.
 
     ``smart_resize`` of Qwen2-VL; ``enlarged``: a side below the factor is brought to it first, as
-    in PaddleOCR-VL. Raises UnknownTokensError.
+    in PaddleOCR-VL; ``any_ratio``: each side is one factor or more, however long the other, as in
+    LFM2-VL. Raises UnknownTokensError.
     """
     if enlarged and height < factor:
         height, width = factor, round((width * factor) / height)
     if enlarged and width < factor:
         height, width = round((height * factor) / width), factor
-    _check_ratio(height, width)
-    high = round(height / factor) * factor
-    wide = round(width / factor) * factor
+    if not any_ratio:
+        _check_ratio(height, width)
+    lowest = factor if any_ratio else 0
+    high = max(lowest, round(height / factor) * factor)
+    wide = max(lowest, round(width / factor) * factor)
     if high * wide > most:
         beta = math.sqrt((height * width) / most)
         high = max(factor, math.floor(height / beta / factor) * factor)
@@ -73,6 +83,57 @@ def _check_ratio(height: int, width: int) -> None:
         )
 
 
+def whole_within_budget(
+    frames: int, height: int, width: int, step: int, factor: int, least: int, most: int
+) -> tuple[int, int]:
+    """Both sides rounded up to multiples of ``factor``, all frames within a budget of pixels
+    (``smart_resize`` of GLM-5). Raises UnknownTokensError."""
+    long = max(step, round(frames / step) * step)
+    high, wide = _rounded_up(height, factor), _rounded_up(width, factor)
+    if long * high * wide < least:
+        scale = math.sqrt(least / (frames * height * width))
+        high = _rounded_up(max(1, math.ceil(height * scale)), factor)
+        wide = _rounded_up(max(1, math.ceil(width * scale)), factor)
+    if long * high * wide <= most:
+        return high, wide
+    if long * factor * factor > most:
+        raise UnknownTokensError("the processor refuses it: one patch is more than its budget")
+    high = wide = factor
+    lowest, highest = 1, height
+    while lowest <= highest:  # the tallest that the budget holds
+        middle = (lowest + highest) // 2
+        tall = _rounded_up(middle, factor)
+        broad = _rounded_up(max(1, math.floor(width * middle / height)), factor)
+        if long * tall * broad <= most:
+            high, wide, lowest = tall, broad, middle + 1
+        else:
+            highest = middle - 1
+    return high, wide
+
+
+def _rounded_up(side: int, factor: int) -> int:
+    return math.ceil(side / factor) * factor
+
+
+def closest_grid(height: int, width: int, patch: int, most: int) -> tuple[int, int]:
+    """(rows, columns) of at most ``most`` patches, as near to the image's shape as whole patches
+    are (``smart_resize`` of Muse)."""
+    down, across = height / patch, width / patch
+    ratio = across / down if down > 0 else 1.0
+    if down * across > most:
+        down = (most / ratio) ** 0.5
+        across = down * ratio
+    rows, columns = (math.floor(down), math.ceil(down)), (math.floor(across), math.ceil(across))
+    # The library takes the first of equally near ones in the order of a set, and so must this.
+    known = [
+        (high, wide)
+        for high, wide in list({(high, wide) for high in rows for wide in columns})
+        if high >= 1 and wide >= 1 and high * wide <= most
+    ]
+    known = known or [(max(1, round(down)), max(1, round(across)))]
+    return min(known, key=lambda grid: abs(grid[0] / grid[1] - height / width))
+
+
 def best_resolution(height: int, width: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Which (height, width) of a list keeps most of the image and wastes least of itself
     (``select_best_resolution`` of LLaVA-NeXT)."""
@@ -100,6 +161,14 @@ def _grids(least: int, most: int) -> Iterator[tuple[int, int]]:
         for rows in range(1, most // columns + 1):
             if columns * rows >= least:
                 yield columns, rows
+
+
+@cache
+def grids_of_a_set(least: int, most: int) -> tuple[tuple[int, int], ...]:
+    """The same grids; those of as many tiles stand in the order of a set, which depends on that in
+    which they came in (``_target_ratios`` of LFM2-VL)."""
+    came = sorted(grids(least, most), key=lambda grid: (max(*grid, least), *grid))
+    return tuple(sorted(set(came), key=lambda grid: grid[0] * grid[1]))
 
 
 def closest_ratio(

@@ -6,9 +6,10 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .processor_settings import ProcessorSettings
+from .pixel_budget import budget
+from .processor_settings import ProcessorSettings, SettingsPart
 from .resizing import best_resolution, within_budget
-from .rule import ImagesOnly, ItemTokens, TokenRule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, takes_no
 
 
 class Pixtral(ImagesOnly):
@@ -44,6 +45,53 @@ def _rounded_up(image: ImageItem, longest: int, step: int) -> tuple[int, int]:
     return (high - 1) // step + 1, (wide - 1) // step + 1
 
 
+class LightOnOcr(ImagesOnly):
+    """LightOnOCR: the same without ends of rows."""
+
+    types: ClassVar[tuple[str, ...]] = ("lighton_ocr",)
+    source: ClassVar = "models/lighton_ocr/processing_lighton_ocr.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part, own = settings.part("image"), settings.own
+        step = own.count("patch_size") * own.count("spatial_merge_size")
+        longest = part.inner("size", "longest_edge")
+        patch = part.inner("patch_size", "height")
+        rows, columns = (side * patch // step for side in _rounded_up(image, longest, patch))
+        tokens = f"at most {longest:,} pixels long: {columns} x {rows} tokens of {step} pixels"
+        return ItemTokens(rows * columns, (tokens,))
+
+
+class Inkling2(ImagesOnly):
+    """Inkling 2: a token for each square, at the size that the image has."""
+
+    types: ClassVar[tuple[str, ...]] = ("inkling2", "inkling2_loop")
+    source: ClassVar = "models/inkling2/image_processing_inkling2.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        high, wide = part.inner("size", "height"), part.inner("size", "width")
+        rows, columns = -(-image.height // high), -(-image.width // wide)
+        return ItemTokens(rows * columns, (f"{columns:,} x {rows:,} squares of {wide} pixels",))
+
+
+class Emu3(ImagesOnly):
+    """Emu3: the codes of its image tokenizer, a token at the end of each row and four markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("emu3",)
+    source: ClassVar = "models/emu3/image_processing_emu3.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        least, most = part.count("min_pixels"), part.count("max_pixels")
+        high, wide = within_budget(
+            image.height, image.width, part.count("spatial_factor"), least, most
+        )
+        rows, columns = high // 8, wide // 8
+        step = f"resized to {wide:,} x {high:,}: {columns} x {rows} codes"
+        ends = f"{rows} ends of rows, 4 markers, without its size, which is text"
+        return ItemTokens(rows * (columns + 1) + 4, (step, ends))
+
+
 class Fuyu(ImagesOnly):
     """Fuyu: shrunk into a page of patches, which go to the decoder as they are."""
 
@@ -77,8 +125,6 @@ class HunyuanVL(ImagesOnly):
     source: ClassVar = "models/hunyuan_vl/processing_hunyuan_vl.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        from .pixel_budget import budget
-
         part = settings.part("image")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
@@ -93,33 +139,35 @@ class HunyuanVL(ImagesOnly):
         )
 
 
-class KimiK25(TokenRule):
-    """Kimi K2.5: shrunk to a number of patches and padded; never enlarged."""
+class KimiK25(NoSounds):
+    """Kimi K2.5: shrunk to a number of patches and padded, never enlarged; of a video as many
+    frames as a patch has are one image."""
 
     types: ClassVar[tuple[str, ...]] = ("kimi_k25",)
     source: ClassVar = "models/kimi_k25/image_processing_kimi_k25.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part = settings.part("image")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
-        limit = part.inner("size", "max_height") * patch
-        held = max(1, image.height // patch) * max(1, image.width // patch)
-        scale = min(
-            1.0,
-            math.sqrt(part.count("max_patches") / held),
-            limit / image.height,
-            limit / image.width,
-        )
-        step = patch * merge
-        high = -(-min(max(1, int(image.height * scale)), limit) // step)
-        wide = -(-min(max(1, int(image.width * scale)), limit) // step)
-        return ItemTokens(high * wide, (f"{wide} x {high} tokens of {merge} x {merge} patches",))
+        return ItemTokens(*self._grid(image.height, image.width, settings.part("image")))
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
-        not_judged("video", settings)
+        part = settings.part("video")
+        each, step = self._grid(video.height, video.width, part)
+        at_once = part.count("temporal_patch_size")
+        times = -(-video.frames // at_once)
+        frames = f"{video.frames:,} frames, {at_once} at a time: {times:,} x {each:,}"
+        words = "3 markers each, without its time and kind, which are text"
+        return ItemTokens(times * (each + 3), (*step, frames, words))
 
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
+    @staticmethod
+    def _grid(height: int, width: int, part: SettingsPart) -> tuple[int, tuple[str, ...]]:
+        patch, merge = part.count("patch_size"), part.count("merge_size")
+        limit = part.inner("size", "max_height") * patch
+        held = max(1, height // patch) * max(1, width // patch)
+        scale = min(1.0, math.sqrt(part.count("max_patches") / held), limit / height, limit / width)
+        step = patch * merge
+        rows = -(-min(max(1, int(height * scale)), limit) // step)
+        columns = -(-min(max(1, int(width * scale)), limit) // step)
+        return rows * columns, (f"{columns} x {rows} tokens of {merge} x {merge} patches",)
 
 
 class Aria(ImagesOnly):

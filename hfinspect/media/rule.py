@@ -54,14 +54,18 @@ def not_judged(kind: str, settings: ProcessorSettings) -> NoReturn:
     raise UnknownTokensError(f"no rule yet for {kind} of {settings.model_type}")
 
 
-class ImagesOnly(TokenRule):
+class NoSounds(TokenRule):
+    """A rule whose processor has no sounds."""
+
+    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
+        takes_no("audio", settings)
+
+
+class ImagesOnly(NoSounds):
     """A rule whose processor has neither videos nor sounds."""
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
-
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
 
 
 class SoundsOnly(TokenRule):

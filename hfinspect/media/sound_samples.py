@@ -66,6 +66,7 @@ class SeenAndHeard(FramesShareBudget):
     """dots.note: images and videos of Qwen3-VL; sounds in pieces of 60 seconds."""
 
     types: ClassVar[tuple[str, ...]] = ("dots3_note",)
+    markers: ClassVar = 0
     source: ClassVar = "models/dots3_note/processing_dots3_note.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:

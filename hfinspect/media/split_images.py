@@ -6,15 +6,15 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import ProcessorSettings
-from .rule import ItemTokens, TokenRule, takes_no
+from .rule import ItemTokens, NoSounds, takes_no
 
 #: The library never makes an image larger (``MAX_IMAGE_SIZE`` of Idefics 3).
 _LONGEST = 4096
 
 
-class Idefics3(TokenRule):
+class Idefics3(NoSounds):
     """Idefics 3: squares with two markers each, an end of line a row, then the whole.
 
     The empty line between the last row and the whole is one token, as in the tokenizers of the
@@ -52,9 +52,6 @@ class Idefics3(TokenRule):
                 "without the words before the video and the time before each frame",
             ),
         )
-
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
 
 
 def _grid(image: ImageItem, longest: int, square: int) -> tuple[int, int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from ..core.media_tokens import AudioItem, ImageItem, VideoItem
+from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, SettingsPart
-from .resizing import closest_ratio, grids
-from .rule import ImagesOnly, ItemTokens, TokenRule, takes_no
+from .resizing import closest_ratio, grids, grids_of_a_set, within_budget
+from .rule import ImagesOnly, ItemTokens, NoSounds
 
 
 def tiles_of(image: ImageItem, part: SettingsPart) -> tuple[int, str]:
@@ -28,7 +28,7 @@ def with_thumbnail(columns: int, rows: int) -> tuple[int, str]:
     return count + 1, f"{columns} x {rows} tiles and the whole: {count + 1}"
 
 
-class InternVL(TokenRule):
+class InternVL(NoSounds):
     """InternVL: the processor cuts always, whatever the file's ``crop_to_patches``; a frame
     of a video is one tile on a line, with its number as text that is not counted."""
 
@@ -51,9 +51,6 @@ class InternVL(TokenRule):
                 "without the number that stands before each frame as text",
             ),
         )
-
-    def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("audio", settings)
 
 
 class Qianfan(ImagesOnly):
@@ -139,15 +136,185 @@ class DeepseekOcr2(ImagesOnly):
         part, own = settings.part("image"), settings.own
         patch = own.optional("patch_size", 16, least=1)
         ratio = own.optional("downsample_ratio", 4, least=1)
-        tile = part.count("tile_size")
-        whole = math.ceil(part.inner("size", "height") / patch / ratio) ** 2
-        local = math.ceil(tile / patch / ratio) ** 2
-        tiles = 0
-        if part.flag("crop_to_patches") and max(image.height, image.width) > tile:
-            known = grids(part.count("min_patches"), part.count("max_patches"))
-            columns, rows = closest_ratio(image.height, image.width, tile, known)
-            tiles = columns * rows
+        overview = math.ceil(part.inner("size", "height") / patch / ratio) ** 2
+        local = math.ceil(part.count("tile_size") / patch / ratio) ** 2
+        columns, rows = _tiles_of_a_large_one(image, part)
+        tiles = columns * rows
         return ItemTokens(
-            whole + local * tiles + 1,
-            (f"the whole: {whole:,} tokens", f"{tiles} tiles of {local:,}, 1 separator"),
+            overview + local * tiles + 1,
+            (f"the whole: {overview:,} tokens", f"{tiles} tiles of {local:,}, 1 separator"),
         )
+
+
+def _tiles_of_a_large_one(image: ImageItem, part: SettingsPart) -> tuple[int, int]:
+    """(columns, rows) of an image larger than a tile; none of a smaller one."""
+    tile = part.count("tile_size")
+    if not part.flag("crop_to_patches") or max(image.height, image.width) <= tile:
+        return 0, 0
+    known = grids(part.count("min_patches"), part.count("max_patches"))
+    return closest_ratio(image.height, image.width, tile, known)
+
+
+class UnlimitedOcr(ImagesOnly):
+    """Unlimited-OCR: as DeepSeek-OCR 2, with a token at the end of each row."""
+
+    types: ClassVar[tuple[str, ...]] = ("unlimited_ocr",)
+    source: ClassVar = "models/unlimited_ocr/processing_unlimited_ocr.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part, own = settings.part("image"), settings.own
+        patch = own.optional("patch_size", 16, least=1)
+        ratio = own.optional("downsample_ratio", 4, least=1)
+        page = max(part.inner("size", "height"), part.inner("size", "width"))
+        overview = math.ceil(page // patch / ratio)
+        local = math.ceil(part.count("tile_size") // patch / ratio)
+        columns, rows = _tiles_of_a_large_one(image, part)
+        cut = rows * local * (columns * local + 1)
+        step = f"the whole: {overview} rows of {overview} tokens and an end, 1 separator"
+        local_step = f"{columns} x {rows} tiles of {local} x {local}, an end a row: {cut:,}"
+        return ItemTokens(overview * (overview + 1) + 1 + cut, (step, local_step))
+
+
+class Ovis2(ImagesOnly):
+    """Ovis 2: the fewest tiles that show nine tenths of the image, a marker between two."""
+
+    types: ClassVar[tuple[str, ...]] = ("ovis2",)
+    source: ClassVar = "models/ovis2/image_processing_ovis2.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        each = settings.own.optional("image_seq_length", 256, least=1)
+        most, tiles = part.count("max_patches"), 1
+        if part.flag("crop_to_patches") and most > 1:
+            tile = part.inner("size", "height")
+            if part.flag("use_covering_area_grid", default=True):
+                columns, rows = _covering(image, tile, grids(1, most))
+            else:
+                known = grids(part.count("min_patches"), most)
+                columns, rows = closest_ratio(image.height, image.width, tile, known)
+            tiles = columns * rows
+        cut = tiles * (each + 1) - 1 if tiles > 1 else 0
+        steps = [f"{tiles} tiles of {each:,} tokens, {tiles - 1} markers between"] * bool(cut)
+        return ItemTokens(each + 3 + cut, (f"the whole: {each:,} tokens, 3 markers", *steps))
+
+
+def _covering(image: ImageItem, tile: int, known: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Of the grids that show more than nine tenths the smallest, of as small ones that which shows
+    most; where none does, that which shows most. The library takes ``known`` as (rows, columns)."""
+    shown = {grid: _shown(image, tile, *grid) for grid in known}
+    enough = [grid for grid in known if shown[grid] > 0.9]
+    if enough:
+        return min(enough, key=lambda grid: (grid[0] * grid[1], -shown[grid]))
+    return min(known, key=lambda grid: (-shown[grid], grid[0] * grid[1]))
+
+
+def _shown(image: ImageItem, tile: int, rows: int, columns: int) -> float:
+    """The share of the image's area that is left when each part is shrunk into a tile."""
+    high, wide = image.height // rows, image.width // columns
+    last_high, last_wide = image.height - (rows - 1) * high, image.width - (columns - 1) * wide
+    sides = [
+        (last_wide if column == columns - 1 else wide, last_high if row == rows - 1 else high)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    return sum(_kept(max(one), min(one), tile) for one in sides) / (image.width * image.height)
+
+
+def _kept(long: float, short: float, tile: int) -> float:
+    if long > tile:
+        long, short = tile, short / long * tile
+    return long * short
+
+
+class GraniteDocling(ImagesOnly):
+    """Granite Docling: tiles with two markers each, an end of line a row, then the whole; more
+    tiles for a wide page where `dense_max_patches` is set."""
+
+    types: ClassVar[tuple[str, ...]] = ("granite_docling",)
+    source: ClassVar = "models/granite_docling/image_processing_granite_docling.py"
+    #: The tokenizer has markers of no more rows and columns.
+    longest: ClassVar = 16
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        each = settings.own.optional("image_seq_len", 64, least=1)
+        each *= 4 if part.flag("fine_route") else 1
+        columns = rows = 1
+        if part.flag("crop_to_patches", default=True) and part.count("max_patches") > 1:
+            columns, rows = self._grid(image, part, self._most(image, part))
+        tokens = rows * (columns * (each + 2) + 1)
+        steps = [f"{columns} x {rows} tiles of {each:,} tokens and 2 markers, {rows} ends of rows"]
+        if columns * rows > 1:
+            tokens += each + 3
+            steps.append(f"the whole: {each:,} tokens, 3 markers")
+        return ItemTokens(tokens, tuple(steps))
+
+    def _grid(self, image: ImageItem, part: SettingsPart, most: int) -> tuple[int, int]:
+        if most <= 1:
+            return 1, 1
+        known = [
+            grid for grid in grids(part.count("min_patches"), most) if max(grid) <= self.longest
+        ]
+        return closest_ratio(image.height, image.width, part.inner("size", "height"), known)
+
+    def _most(self, image: ImageItem, part: SettingsPart) -> int:
+        """``dense_max_patches`` for a page that is wide, or shrunk much by ``max_patches``."""
+        most, dense = part.count("max_patches"), part.optional("dense_max_patches", 0)
+        scale, least, widest = (
+            part.share(key) for key in ("dense_max_scale", "dense_min_aspect", "dense_max_aspect")
+        )
+        if not dense or not (scale or least):
+            return most
+        ratio = image.width / image.height
+        if (least and not ratio > least) or (widest and ratio > widest):
+            return most
+        if scale:
+            columns, _ = self._grid(image, part, most)
+            if not columns * part.inner("size", "width") / image.width < scale:
+                return most
+        return dense
+
+
+class Lfm2VL(ImagesOnly):
+    """LFM2-VL: one image within a budget of tokens, and of a much larger one tiles as well, each
+    with a marker."""
+
+    types: ClassVar[tuple[str, ...]] = ("lfm2_vl",)
+    source: ClassVar = "models/lfm2_vl/image_processing_lfm2_vl.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        patch, ratio = part.count("encoder_patch_size"), part.count("downsample_factor")
+        factor = patch * ratio
+        least, most = part.count("min_image_tokens"), part.count("max_image_tokens")
+        high, wide = within_budget(
+            image.height, image.width, factor, least * factor**2, most * factor**2, any_ratio=True
+        )
+        overview = _pooled(high, patch, ratio) * _pooled(wide, patch, ratio)
+        step = f"resized to {wide:,} x {high:,}: {overview:,} tokens"
+        columns, rows = self._tiles(image, part, factor, most * factor**2)
+        tiles = columns * rows
+        if tiles == 1:
+            return ItemTokens(overview + 2, (step, "2 markers"))
+        each = _pooled(part.count("tile_size"), patch, ratio) ** 2
+        thumbnail = overview + 1 if part.flag("use_thumbnail", default=True) else 0
+        steps = [f"{columns} x {rows} tiles of {each:,} tokens, a marker before each"]
+        steps += [f"the whole, {step}, and a marker"] * bool(thumbnail)
+        return ItemTokens(tiles * (each + 1) + thumbnail + 2, (*steps, "2 markers"))
+
+    @staticmethod
+    def _tiles(image: ImageItem, part: SettingsPart, factor: int, most: int) -> tuple[int, int]:
+        """(columns, rows) of an image of more pixels than the tolerance allows for one."""
+        fewest, largest = part.count("min_tiles"), part.count("max_tiles")
+        if not part.flag("do_image_splitting", default=True) or fewest == largest == 1:
+            return 1, 1
+        patch = part.count("encoder_patch_size")
+        sides = (max(patch, round(side / factor) * factor) for side in (image.height, image.width))
+        if math.prod(sides) <= most * part.ratio("max_pixels_tolerance"):
+            return 1, 1
+        known = grids_of_a_set(fewest, largest)
+        return closest_ratio(image.height, image.width, part.count("tile_size"), known)
+
+
+def _pooled(side: int, patch: int, ratio: int) -> int:
+    return math.ceil(side // patch / ratio)

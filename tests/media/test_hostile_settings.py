@@ -16,7 +16,12 @@ KEYS = (
     "max_soft_tokens pooling_kernel_size num_image_tokens downsample_rate chunk_length hop_length "
     "sampling_rate crop_to_patches do_image_splitting vision_aspect_ratio dynamic_hd "
     "audio_seq_length melspec_kwargs projector_window_size projector_downsample_rate img_size "
-    "pixel_shuffle_ratio spatial_merge_size downsample_factor frame_length win_length"
+    "pixel_shuffle_ratio spatial_merge_size downsample_factor frame_length win_length "
+    "encoder_patch_size min_image_tokens max_image_tokens min_tiles max_tiles scale_resolution "
+    "max_pixels_tolerance max_slice_nums overlap_margins pooling_size max_crops max_num_tiles "
+    "pooling_ratio dense_max_patches dense_max_scale dense_min_aspect spatial_factor "
+    "patch_expand_factor max_video_frame_tokens samples_per_token vision_patch_size "
+    "use_covering_area_grid slice_mode fine_route vision_input_type num_query_tokens"
 ).split()
 NUMBERS = st.one_of(st.integers(-2, 40), st.integers(), st.floats(), st.none(), st.booleans())
 VALUES = st.one_of(

@@ -106,6 +106,23 @@ def test_a_broken_file_is_named(model: Path) -> None:
     assert any("preprocessor_config.json could not be read" in note for note in found.notes)
 
 
+def test_no_such_file_ends_the_rest_of_the_answer(model: Path) -> None:
+    """A link that leads nowhere, a list, and a file that is too large."""
+    file = model / "preprocessor_config.json"
+    file.write_text("[1]")
+    answer = hfinspect.memory(str(model), image="64x64")
+    assert any("preprocessor_config.json holds no settings" in note for note in answer.notes)
+    file.unlink()
+    file.symlink_to(model / "nowhere")
+    answer = hfinspect.memory(str(model), image="64x64")
+    assert answer.media[0].tokens and answer.cache is not None
+    assert any("link that leads nowhere" in note for note in answer.notes)
+    file.unlink()
+    file.write_text('{"a": "' + "x" * 50_000_000 + '"}')
+    answer = hfinspect.memory(str(model), image="64x64")
+    assert any("preprocessor_config.json could not be read" in note for note in answer.notes)
+
+
 def test_cross_attention_keeps_an_image() -> None:
     """One of four layers: 4 tiles of 1,601 rows, 2 heads of 16, keys and values, 2 bytes."""
     without = hfinspect.memory(MLLAMA, context=100)

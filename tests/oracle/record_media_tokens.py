@@ -52,17 +52,18 @@ _without_kernels()
 import numpy as np  # noqa: E402
 import transformers  # noqa: E402
 from PIL import Image  # noqa: E402
-from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers  # noqa: E402
 from transformers.models.auto import (  # noqa: E402
     feature_extraction_auto,
     image_processing_auto,
+    modeling_auto,
     processing_auto,
     video_processing_auto,
 )
 
 transformers.logging.set_verbosity_error()
 
-#: Width and height: tiny, square, usual, wide, tall, odd, huge.
+#: Width and height: tiny, square, usual, wide, tall, odd, huge; a strip, a line, a limit of tiles.
 SIZES = [
     (32, 32),
     (224, 224),
@@ -73,8 +74,20 @@ SIZES = [
     (3000, 500),
     (1920, 1080),
     (4000, 3000),
+    (24, 4000),
+    (6000, 30),
+    (448, 448),
+    (112, 90),
+    (9000, 2200),
 ]
-VIDEOS = [(320, 240, 8), (640, 480, 33), (1280, 720, 64)]
+VIDEOS = [
+    (320, 240, 8),
+    (640, 480, 33),
+    (1280, 720, 64),
+    (64, 48, 1),
+    (200, 1500, 130),
+    (1008, 560, 20),
+]
 MILLISECONDS = [100, 1_000, 5_300, 29_900, 30_000, 31_000, 95_250, 700_010]
 
 #: Of which class of the library another type's processor is.
@@ -87,7 +100,13 @@ SAME = {
     "diffusion_gemma": "gemma4",
     "qwen2_5_omni_thinker": "qwen2_5_omni",
     "qwen3_omni_moe_thinker": "qwen3_omni_moe",
+    "glmga": "glm46v",
+    "cosmos3_omni": "qwen3_vl",
+    "fast_vlm": "llava",
 }
+
+#: Those that the library's table of processors leaves out.
+NAMED = {"kosmos-2": "Kosmos2Processor", "kosmos-2.5": "Kosmos2_5Processor"}
 
 LLAVA = {
     "patch_size": 14,
@@ -675,6 +694,197 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
         ({"preprocessor_config.json": {"chunk_length": 30, "hop_length": 160}}, VOXTRAL),
         ({"preprocessor_config.json": {"chunk_length": 20, "hop_length": 200}}, VOXTRAL),
     ],
+    "fast_vlm": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_size": {"height": 1024, "width": 1024},
+                    "size": {"shortest_edge": 1024},
+                    "do_center_crop": True,
+                },
+                "processor_config.json": {"patch_size": 64},
+            },
+            {},
+        )
+    ],
+    "git": [
+        (
+            {"preprocessor_config.json": {"crop_size": {"height": 336, "width": 336}}},
+            {"vision_config": {"image_size": 336, "patch_size": 14}},
+        )
+    ],
+    "pi0": [({"preprocessor_config.json": {"image_seq_length": 256}}, {})],
+    "kosmos-2.5": [({"processor_config.json": {"num_image_tokens": 1024}}, {})],
+    "instructblipvideo": [({"processor_config.json": {"num_query_tokens": 32}}, {})],
+    "lfm2_vl": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_tiles": 6,
+                    "min_tiles": 2,
+                    "use_thumbnail": False,
+                    "max_image_tokens": 128,
+                    "max_pixels_tolerance": 1.5,
+                    "tile_size": 384,
+                }
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"do_image_splitting": False}}, {}),
+    ],
+    "ovis2": [
+        ({"preprocessor_config.json": {"crop_to_patches": True, "max_patches": 9}}, {}),
+        (
+            {
+                "preprocessor_config.json": {
+                    "crop_to_patches": True,
+                    "use_covering_area_grid": False,
+                    "min_patches": 2,
+                    "size": {"height": 448, "width": 448},
+                },
+                "processor_config.json": {"image_seq_length": 196},
+            },
+            {},
+        ),
+    ],
+    "granite_docling": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_patches": 12,
+                    "dense_max_patches": 40,
+                    "dense_max_scale": 0.9,
+                    "dense_min_aspect": 1.2,
+                    "dense_max_aspect": 4.2,
+                }
+            },
+            {},
+        ),
+        (
+            {
+                "preprocessor_config.json": {"fine_route": True, "max_patches": 1},
+                "processor_config.json": {"image_seq_len": 100},
+            },
+            {},
+        ),
+    ],
+    "unlimited_ocr": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_patches": 6,
+                    "tile_size": 512,
+                    "size": {"height": 768, "width": 640},
+                },
+                "processor_config.json": {"downsample_ratio": 2},
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"crop_to_patches": False}}, {}),
+    ],
+    "molmo2": [
+        (
+            {
+                "processor_config.json": {
+                    "image_use_col_tokens": False,
+                    "use_single_crop_col_tokens": True,
+                    "video_use_col_tokens": True,
+                    "image_processor": {"max_crops": 24, "overlap_margins": [4, 2]},
+                    "video_processor": {"pooling_size": [2, 4]},
+                }
+            },
+            {},
+        )
+    ],
+    "minicpmv4_6": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "max_slice_nums": 4,
+                    "downsample_mode": "4x",
+                    "use_image_id": False,
+                }
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"slice_mode": False, "scale_resolution": 560}}, {}),
+    ],
+    "minicpmv4_7": [({"preprocessor_config.json": {"max_slice_nums": 16}}, {})],
+    "minicpm_ocr": [({"preprocessor_config.json": {"small_image_upsize": "never"}}, {})],
+    "step3p7": [({"preprocessor_config.json": {"patch_size": 448, "max_image_size": 2000}}, {})],
+    "muse_glimmer": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {"max_image_tokens": 300},
+                    "video_processor": {"max_video_frame_tokens": 50, "patch_size": 16},
+                }
+            },
+            {},
+        )
+    ],
+    "muse_spark": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {"max_image_tokens": 1000, "merge_size": 1},
+                    "video_processor": {"temporal_patch_size": 4},
+                    "feature_extractor": {"samples_per_token": 960, "sampling_rate": 16000},
+                }
+            },
+            {},
+        )
+    ],
+    "glm5_next": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {"min_image_tokens": 64, "max_image_tokens": 1000},
+                    "video_processor": {"max_image_tokens": 9000, "patch_expand_factor": 2},
+                }
+            },
+            {},
+        )
+    ],
+    "glmga": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "size": {"shortest_edge": 12544, "longest_edge": 4816896},
+                        "patch_expand_factor": 2,
+                    },
+                    "video_processor": {"size": {"shortest_edge": 12544, "longest_edge": 10000000}},
+                }
+            },
+            {},
+        )
+    ],
+    "lighton_ocr": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "size": {"longest_edge": 1540},
+                    "patch_size": {"height": 28, "width": 28},
+                },
+                "processor_config.json": {"patch_size": 14, "spatial_merge_size": 2},
+            },
+            {},
+        )
+    ],
+    "emu3": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 65536,
+                    "max_pixels": 518400,
+                    "spatial_factor": 16,
+                }
+            },
+            {},
+        )
+    ],
+    "inkling2": [({"preprocessor_config.json": {"size": {"height": 32, "width": 48}}}, {})],
     "granite_speech": [
         (
             {
@@ -705,10 +915,13 @@ _MARKS = (
     "image video audio boi eoi boa eoa image_start image_end audio_bos audio_eos vision_bos "
     "vision_eos vision_start vision_end start_image end_image context_image fake_image "
     "image_boundary global_image img_line_break image_break image_wrapper video_start video_end "
-    "image_row_sep eol start_of_img end_of_img img_patch tile tile_global"
+    "image_row_sep eol start_of_img end_of_img img_patch tile tile_global eof slice_start "
+    "slice_end image_id_start image_id_end grid_bos grid_eos"
 ).split()
 #: One token each: a mark, an empty line, an end of line, a row's own end.
-_TOKEN = re.compile(r"<[^<>\s]+>|\[[A-Z_]+\]|\|[A-Z]+\||\n\n|\n|TILE_\d+|TILE_GLOBAL|TILE")
+_TOKEN = re.compile(
+    r"\]<\][a-z ]+\[>\[|<[^<>\s]+>|\[[A-Z_]+\]|\|[A-Z]+\||\n\n|\n|TILE_\d+|TILE_GLOBAL|TILE"
+)
 #: What stands in a settings file and says nothing of sizes.
 _IDLE = set(
     "image_mean image_std do_rescale do_normalize rescale_factor resample do_convert_rgb "
@@ -742,7 +955,7 @@ def classes(model_type: str) -> tuple[Any, dict[str, Any]]:
     kind = SAME.get(model_type, model_type)
 
     def named(table: dict[str, Any], *backends: str) -> Any:
-        entry = table.get(kind)
+        entry = table.get(model_type, table.get(kind))
         if isinstance(entry, dict):
             entry = next((entry[one] for one in backends if one in entry), None)
         return getattr(transformers, entry) if entry else None
@@ -760,7 +973,7 @@ def classes(model_type: str) -> tuple[Any, dict[str, Any]]:
     unlisted = {"musicflamingo": "Whisper", "nemotron_h_omni": "Parakeet"}
     if kind in unlisted:  # repos name the class; the table does not
         parts["feature_extractor"] = getattr(transformers, f"{unlisted[kind]}FeatureExtractor")
-    return getattr(transformers, names[kind]), parts
+    return getattr(transformers, NAMED.get(kind) or names[kind]), parts
 
 
 def build(model_type: str, files: dict[str, Any]) -> Any:
@@ -858,29 +1071,61 @@ def image_tokens(made: Any, width: int, height: int) -> list[int]:
         return [int(found["num_image_tokens"][0])]
     if name in ("Blip2Processor", "InstructBlipProcessor"):
         return [made.num_query_tokens]
+    if name == "PI0Processor":
+        text = {"padding": False, "max_length": None}
+        ids = made(images=[picture], text="", text_kwargs=text)["input_ids"][0]
+        return [int((ids == made.image_token_id).sum())]
+    if name == "Kosmos2Processor":
+        return [marks(made.preprocess_examples("", [picture]))]
+    if name == "Kosmos2_5Processor":
+        mask = made(images=[picture], text="a")["image_embeds_position_mask"][0]
+        return [int((mask != 0).sum())]
     if name == "LlavaOnevisionProcessor":
         _, texts = made._process_images([[picture, picture]], **merged)
         _, alone = made._process_images([picture], **merged)
         return [marks(alone[0]), marks(texts[0])]
+    if name == "Lfm2VlProcessor":
+        merged["use_image_special_tokens"] = made.use_image_special_tokens
     _, texts = made._process_images([picture], **merged)
+    if getattr(made, "default_use_image_id", False):
+        texts = made._prepend_local_ids([made.image_token], texts, made.image_token)
     return [marks(texts[0])]
 
 
 def video_tokens(made: Any, width: int, height: int, frames: int) -> int:
-    if hasattr(made, "_get_num_multimodal_tokens") and "Gemma" not in type(made).__name__:
-        found = made._get_num_multimodal_tokens(video_sizes=[(frames, height, width)])
-        if getattr(found, "num_video_tokens", None):
-            return int(found["num_video_tokens"][0])
-    film = torch.zeros(frames, 3, height, width, dtype=torch.uint8)
+    """What stands in the text. Only shapes count, so that the film has no pixels in memory; a
+    processor that looks at them gets noise, in which all moves."""
+    name = type(made).__name__
+    if name == "InstructBlipVideoProcessor":
+        film = torch.zeros(4, 3, 32, 32, dtype=torch.uint8)
+        made.video_token = AddedToken("<video>", special=True)
+        ids = made(images=[list(film)], text="")["input_ids"][0]
+        return len(ids)
     merged = made._merge_kwargs(return_tensors="pt")["videos_kwargs"]
-    merged["do_sample_frames"] = False
-    if "Embedding" in type(made).__name__:
+    merged |= {"do_sample_frames": False, "return_metadata": True}
+    if "Ernie" in name:
+        merged["draw_on_frames"] = False
+    if "Embedding" in name or ("Omni" in name and "Nemotron" not in name):
         merged = {"videos_kwargs": merged, "load_audio_from_video": False, **merged}
-    if type(made).__name__.startswith("NemotronH"):
-        merged |= {"temporal_patch_size": made.video_temporal_patch_dim, "return_metadata": True}
-        return marks(made.replace_video_token(made.video_processor(videos=[film], **merged), 0))
-    _, texts = made._process_videos([film], **merged)
+    if name.startswith("NemotronH"):
+        merged["temporal_patch_size"] = made.video_temporal_patch_dim
+    try:
+        texts = _film(made, merged, torch.zeros(frames, 3, height, width, device="meta"))
+    except (NotImplementedError, RuntimeError, TypeError):
+        torch.manual_seed(0)
+        noise = torch.randint(0, 256, (frames, 3, height, width), dtype=torch.uint8)
+        texts = _film(made, merged, noise)
     return marks(texts[0])
+
+
+def _film(made: Any, merged: dict[str, Any], film: Any) -> list[str]:
+    if type(made).__name__.startswith("NemotronH"):
+        processed = made.video_processor(videos=[film.to(torch.uint8)], **merged)
+        return [made.replace_video_token(processed, 0)]
+    _, texts = made._process_videos([film.to(torch.uint8)], **dict(merged))
+    if getattr(made, "default_use_image_id", False):
+        texts = made._prepend_local_ids([made.video_token], texts, made.video_token)
+    return list(texts)
 
 
 def audio_tokens(made: Any, milliseconds: int) -> list[int]:
@@ -931,6 +1176,17 @@ def in_windows(files: dict[str, Any], milliseconds: int) -> list[int]:
     return [len(encoder.encode_audio(sound).tokens)]
 
 
+def git_positions(made: Any, config: dict[str, Any], width: int, height: int) -> int:
+    """GIT's processor writes nothing for an image: what a small model of the class keeps of it."""
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    small["num_hidden_layers"] = 1
+    vision = {**small, **config.get("vision_config", {})}
+    model = transformers.GitModel(transformers.GitConfig(**small, vision_config=vision))
+    seen = made.image_processor([Image.new("RGB", (width, height))], return_tensors="pt")
+    kept = model(input_ids=torch.tensor([[1]]), **seen).past_key_values
+    return int(kept.get_seq_length()) - 1
+
+
 def asked(made: Any, part: str) -> bool:
     return getattr(made, part, None) is not None
 
@@ -944,11 +1200,11 @@ def record(model_type: str, files: dict[str, Any], config: dict[str, Any]) -> di
         found["audio"] = [[ms, *in_windows(files, ms)] for ms in MILLISECONDS]
         return found
     made = build(model_type, files)
-    if asked(made, "image_processor"):
+    if model_type == "git":
+        found["images"] = [[*size, git_positions(made, config, *size)] for size in SIZES]
+    elif asked(made, "image_processor"):
         found["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
     if asked(made, "video_processor") and model_type not in (
-        "llava_next_video",
-        "kimi_k25",
         *(() if files else ("nemotron_h_omni",)),  # its class has no mean to normalize frames by
     ):
         found["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
@@ -997,7 +1253,10 @@ def main(chosen: list[str]) -> None:
     }
     DEFAULTS.write_text(json.dumps(held, separators=(",", ":")) + "\n")
     lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in recorded)
-    FIXTURE.write_text(f'{{"version":"{version}","cases":[\n{lines}\n]}}\n')
+    types = json.dumps(sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES))
+    FIXTURE.write_text(
+        f'{{"version":"{version}","image_text_to_text":{types},"cases":[\n{lines}\n]}}\n'
+    )
     print(len(recorded), "cases")
 
 
