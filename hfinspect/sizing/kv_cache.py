@@ -283,7 +283,8 @@ def bytes_held(
 def _rows(item: KeysValues, window: int | None, engine: Engine, held: CacheRequest) -> int:
     if item.cross:
         return held.batch * held.seen
-    return engine.rows_of(item, window, held.tokens, held.batch)
+    # All tokens of a request are its prompt, which no window ends.
+    return engine.rows_of(item, None if item.prompt else window, held.tokens, held.batch)
 
 
 def _of_rows(
