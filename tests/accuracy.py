@@ -164,9 +164,7 @@ Each row compares our numbers with what an engine printed or reserved itself. Th
 asserts that it is up to date.
 
 *Within*: states differ by the alignment of tensors alone; a limit is never below what was reserved
-and at most 1.5 times of it. The limit of the compute buffer is never below; what counts as wrong is
-above 1.5 times (1.55 to 1.86: MiniMax-M3, Qwen3-235B-A22B and DeepSeek-V4-Flash in one or two of
-twelve settings each).
+and at most 1.5 times of it.
 
 | what | judge | equal | within | wrong |
 | --- | --- | ---: | ---: | ---: |
@@ -174,7 +172,11 @@ twelve settings each).
 
 Factors of the compute buffer's limit were fitted to this record. Eight models of full size were
 recorded after that (Gemma 3 27B, gpt-oss-120b, Mistral Small 24B, OLMo 2 13B, Qwen2.5-72B,
-Qwen3-235B-A22B, SmolLM2-135M, StarCoder2-7B): of their 96 cases none is below, one is above 1.5.
+Qwen3-235B-A22B, SmolLM2-135M, StarCoder2-7B): of their 96 cases none was below, one above 1.5. Of
+nine more (Command A, dots.llm1, Gemma 2 27B, GLM-4.5-Air, Granite 3.1 3B-A800M, Hunyuan-A13B,
+Mixtral 8x22B, OLMoE 7B, Qwen2-57B-A14B) two lay up to 12% below, and the rules of experts were
+mended. Of the last five (ERNIE 4.5 21B-A3B, Grok-1, Phi-3.5-MoE, Qwen1.5-MoE, Qwen3-Coder-480B)
+none lay below and two of 59 cases were 1.52 times above, before the logits' rule was narrowed.
 The limit of generate()'s workspace was derived from the code of transformers. Of 16 types that were
 recorded after that, 11 lay within, three 9 to 20% below, two up to 1.67 times above; the rule was
 mended for these five. Of nine more none lay below, three up to 2.8 times above. Types that are not

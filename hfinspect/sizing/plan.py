@@ -424,6 +424,7 @@ def sizer(
             indexing_of(found),
             prediction.architecture,
             found.config or {},
+            held_in.dtype,
         ),
         held_in,
         assumed,

@@ -39,7 +39,8 @@ class WorkspaceLimit:
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
     config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
     ``indexing`` what keys say of its indexer: for an engine that looks at each layer.
-    ``architecture`` and ``config`` are the model's class and its config.json.
+    ``architecture`` and ``config`` are the model's class and its config.json, ``kept_dtype`` that
+    of the cache.
     """
 
     root: Module
@@ -53,6 +54,7 @@ class WorkspaceLimit:
     indexing: Indexing = ALL_TOKENS
     architecture: str = ""
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    kept_dtype: str = "F16"
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

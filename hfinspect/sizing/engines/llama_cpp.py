@@ -19,7 +19,7 @@ from ...trees.cache_layout import CacheItem, KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer, CacheRequest
 from ..llama_cpp_cells import CellSettings, block, rows_held
-from .cache_dtypes import GGML_BLOCKS, PLAIN, two_dtypes
+from .cache_dtypes import GGML_BLOCKS, PLAIN, bytes_an_element, two_dtypes
 from .interface import Engine, Support, not_known_here, padded, windows_of
 from .llama_cpp_graph import WITHOUT_FLASH, graph_of
 from .llama_cpp_step import Step
@@ -174,6 +174,7 @@ class LlamaCpp(Engine):
             flash=self.flash and name not in WITHOUT_FLASH,
             # llama-server keeps logits of one token a slot; others may want those of all.
             n_outputs=max(self.step, 2048) if self.slots is None else settings.n_seq_max,
+            element=bytes_an_element(two_dtypes(limit.kept_dtype)[0]),
         )
         facts = limit.facts
         graph = graph_of(

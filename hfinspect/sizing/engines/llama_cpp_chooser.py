@@ -21,6 +21,7 @@ the allocator's own list of what is alive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -78,7 +79,8 @@ class Chooser(NamedTuple):
             yield from self._pooled(step, scores)
         elif self.kind == "grouped":
             rows = step.n_seq_max * (cells // self.every + step.cells(0) + 2 * CELLS)
-            yield "indexer", scores + _FLOAT * self.row * rows, 2 * self.queries
+            # Both are put together as they are kept.
+            yield "indexer", scores + math.ceil(step.element * self.row * rows), 2 * self.queries
 
     def _scored(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
         cells, tokens = step.cells(None), step.tokens

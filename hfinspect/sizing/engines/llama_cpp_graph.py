@@ -8,10 +8,12 @@ The buffer is largest at one of these moments; this file says what is alive at e
   norm, queries, keys, values and the heads' outputs; without flash attention also the scores, heads
   x tokens x cells, and with latents a copy of all values
 - MLP of a layer: inputs, masks of later layers, the stream, gate and up and their product
-- experts: the same of all experts that serve a token, or their outputs, twice, next to the product
+- experts: the same of all experts that serve a token, then their outputs: these find room where
+  gate and up were, or lie behind all three
 - state space or linear attention: its projections, what the convolution gives, the scan's output,
   and the states of all sequences
-- logits: one row of the vocabulary for each token that may be an output
+- logits: one row of the vocabulary for each token that may be an output, behind the hole of the
+  mask, or of what all experts gave
 
 Source: src/llama-graph.cpp, src/llama-context.cpp (``sched_reserve``, ``graph_reserve``),
 src/models/*.cpp and ggml/src/ggml-alloc.c of llama.cpp 0.5.0 (in llama_cpp_python 0.3.36), read in
@@ -21,7 +23,6 @@ what it reserved in fixtures/oracle/llama_cpp.json and llama_cpp_full_size.json.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -29,25 +30,16 @@ from typing import Final, NamedTuple
 
 from ...core.components import Component
 from ...core.records import dataclass
-from ...trees.cache_layout import KeysValues, State
 from ...trees.modules import Layers, Module, Parameter, each_module
 from ..cache_request import ALL_TOKENS, CachedLayer, Indexing
 from ..matrices import Matrix, matrices
-from .llama_cpp_chooser import Chooser, chooser_of, group_masks, streams_of
+from .llama_cpp_chooser import group_masks, streams_of
 from .llama_cpp_step import Step
+from .llama_cpp_widths import LayerWidths, layer_widths, role_of
 
 _FLOAT: Final = 4
 #: Positions, rows of the cache to write, ids of outputs: bytes a token, with room for each.
 _IDS: Final = 64
-#: Projections back to the residual stream, by kind and by the names of GGUF.
-_BACK_KINDS: Final = frozenset({"output", "down", "lm_head", "classifier"})
-_BACK_NAMES: Final = ("attn_output", "ffn_down", "ssm_out", "time_mix_output", "down_proj")
-_EXPERT_BACK: Final = ("ffn_down", "down_proj", "w2", "output_linear", "fc2", "wo", "c_proj")
-#: Projections up from a latent, which llama.cpp takes into queries and outputs instead.
-_ABSORBED: Final = ("kv_up", "attn_kv_b", "attn_k_b", "attn_v_b")
-#: Scans of Mamba read the states in place; the others gather them first.
-_IN_PLACE: Final = frozenset({"in_proj", "ssm_in"})
-_DELTA: Final = frozenset({"ssm_ba", "ssm_beta", "ssm_alpha", "ssm_beta_alpha"})
 #: Where a mask was is a hole in which the allocator does not always find room for what comes after:
 #: it costs its own size, at most such a part of that.
 _LOGITS_HOLE: Final = (2, 5)
@@ -58,7 +50,7 @@ _ROOM: Final = 128
 WITHOUT_FLASH: Final = frozenset({"grok"})
 #: Architectures whose scores get a bias by distance, for which there is no flash attention.
 BIASED: Final = frozenset({"t5", "t5encoder", "mt5", "umt5"})
-#: Encoders: their attention reads no cache, though llama.cpp makes one for some of them.
+#: Encoders: their attention reads no cache, though some have one.
 ENCODERS: Final = frozenset({"t5encoder", "llama-embed"})
 #: Architectures that may have experts in a file, of which their graph makes no use.
 _WITHOUT_EXPERTS: Final = frozenset({"refact"})
@@ -74,40 +66,6 @@ class Moment(NamedTuple):
     nbytes: int
     logits: int
     formula: str
-
-
-class LayerWidths(NamedTuple):
-    """Elements of one token that are alive together in one layer.
-
-    Fields:
-        attention: queries, keys, values and what the heads give
-        mlp: gate, up and their product
-        experts: the same of those that serve a token, or their outputs
-        scan: of a state space or linear attention
-        heads: of attention
-        latent: elements of a latent row; 0 where there is none
-        value: elements of a row of values
-        chooser: what chooses the tokens or blocks that attention looks at
-        states: of one sequence, float32, as often as they are held
-        pairs: heads of a linear attention that looks at pairs of the tokens of a step
-        head_size: of keys
-        window: of its rows; None: it looks at all
-        rows: whether it keeps rows
-    """
-
-    attention: int = 0
-    mlp: int = 0
-    experts: int = 0
-    scan: int = 0
-    heads: int = 0
-    latent: int = 0
-    value: int = 0
-    chooser: Chooser | None = None
-    states: int = 0
-    pairs: int = 0
-    head_size: int = 0
-    window: int | None = None
-    rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,15 +100,17 @@ class Graph:
         logits = step.outputs * self.vocabulary * _FLOAT * self.logits_copies
         windows = self.layers[0][1] if self.layers else frozenset()
         masks = sum(_mask(window, step) for window in windows)
-        eighths = 64 if any(layer.experts for layer, _, _ in self.layers) else 39
         hole = min(masks, logits * _LOGITS_HOLE[0] // _LOGITS_HOLE[1])
+        # What experts gave lies there, or behind where it is larger.
+        given = self._given(step)
+        behind = given + (masks if masks < given else 0)
         ids = tokens * _IDS
+        rest = max(tokens * row * 39 // 8 + hole, 4 * tokens * row + behind)
         yield Moment(
             "logits",
-            ids + tokens * row * eighths // 8 + logits + hole,
+            ids + logits + rest,
             logits,
-            f"{step.outputs:,} × {self.vocabulary:,} × 4 + {hole:,} + {tokens:,} × {eighths} × "
-            f"{self.hidden:,} / 2 + {ids:,}",
+            f"{step.outputs:,} × {self.vocabulary:,} × 4 + {rest:,} + {ids:,}",
         )
         if self.by_layer:
             yield self._moment(
@@ -176,7 +136,7 @@ class Graph:
         width = 4 * hidden + wide + layer.attention
         if layer.rows:
             scores = _biased(layer, step) if self.biased else _scores(layer, step)
-            hole = min(every - before, scores // 8)
+            hole = min(every - before, scores // 8) + min(self._given(step), scores)
             # A bias comes when queries and keys are gone.
             alive = width - hidden if self.biased else width
             yield self._moment("attention", step, before + scores + hole, alive, every - before)
@@ -187,7 +147,10 @@ class Graph:
                 yield self._moment(name, step, before + fixed, width + queries + more)
         states = step.n_seq_max * layer.states * _FLOAT
         if layer.mlp:
-            yield self._moment("MLP", step, after, 5 * hidden + wide + layer.mlp, gone + 2 * states)
+            # Of shared experts: next to what the others gave, and a hole of that.
+            rows = 7 if layer.experts else 5
+            width = rows * hidden + wide + layer.mlp
+            yield self._moment("MLP", step, after, width, gone + 2 * states)
         if layer.experts:
             streams = 6 if layer.window is None else 7  # holes of the other kind's mask
             yield self._moment(
@@ -202,6 +165,11 @@ class Graph:
         alive = step.tokens * width * _FLOAT
         fixed += min(gone, alive * _LAYER_HOLE[0] // _LAYER_HOLE[1]) + self._rotations(step)
         return Moment(name, fixed + alive, 0, f"{step.tokens:,} × {width:,} × 4 + {fixed:,}")
+
+    def _given(self, step: Step) -> int:
+        """The outputs of all experts that serve a token, behind which the stream goes on."""
+        served = max((layer.served for layer, _, _ in self.layers), default=0)
+        return served * step.tokens * self.hidden * _FLOAT
 
     def _inputs(self, step: Step) -> int:
         """What is alive through all layers; without flash attention, which holds values transposed,
@@ -271,10 +239,10 @@ def graph_of(
     blocks = _blocks(root, stacks)
     if name in _WITHOUT_EXPERTS:
         blocks = [
-            [one for one in block if _role(one) not in ("expert", "router")] for block in blocks
+            [one for one in block if role_of(one) not in ("expert", "router")] for block in blocks
         ]
     widths = [
-        _widths(
+        layer_widths(
             blocks[i % len(blocks)] if blocks else [],
             layer,
             hidden,
@@ -342,151 +310,3 @@ def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix
         numbers = sorted(int(name) for name in blocks if name.isdigit())
         found += [blocks[str(number)] for number in numbers][:count]
     return found
-
-
-def _widths(
-    block: Sequence[Matrix],
-    layer: CachedLayer,
-    hidden: int,
-    heads: int | None,
-    served: int | None,
-    indexing: Indexing,
-    *,
-    rotated: bool,
-) -> LayerWidths:
-    """What the matrices of one block give out."""
-    sums: dict[str, int] = defaultdict(int)
-    inner: dict[str, int] = defaultdict(int)
-    gated = False
-    for matrix in block:
-        role = _role(matrix)
-        if matrix.name.startswith("vis_"):  # of images: not in the graph of text
-            continue
-        if role == "expert":
-            # One side of an expert's matrix is the stream, whichever way the file has it.
-            side = matrix.columns if matrix.rows == hidden else matrix.rows
-            if any(matrix.name.startswith(name) for name in _EXPERT_BACK):
-                inner[role] = max(inner[role], side)
-            else:
-                sums[role] += side
-        elif _goes_back(matrix, hidden):
-            inner[role] = max(inner[role], matrix.columns)
-        else:
-            split = role == "attention" and (matrix.kind == "qkv" or "qkv" in matrix.path)
-            sums[role] += matrix.rows * 4 // 3 if split else matrix.rows
-            gated = gated or "gate" in matrix.path or matrix.kind in ("gate", "gate_up")
-    rows = next((item for item in layer.keys_values if not item.name and item.every == 1), None)
-    heads = heads or max((m.times for m in block if _role(m) == "absorbed"), default=0)
-    conv, running = _states(layer)
-    return LayerWidths(
-        attention=_attention(sums, inner, rows, heads) + (inner["attention"] if rotated else 0),
-        mlp=sums["mlp"] + (inner["mlp"] if gated or sums["mlp"] > inner["mlp"] else 0),
-        experts=_experts(sums, inner, served or 1, hidden),
-        scan=_scan(block, sums, inner, hidden, runs=bool(conv and running))
-        if conv or running
-        else 0,
-        heads=_heads(inner, rows, heads),
-        latent=int(rows.key) + int(rows.value) if rows and rows.latent else 0,
-        value=int(rows.value) if rows else 0,
-        chooser=chooser_of(
-            [matrix for matrix in block if _role(matrix) == "indexer"], layer, rows, indexing
-        ),
-        states=_held_states(block, conv + running),
-        pairs=heads if running and not conv else 0,
-        head_size=int(rows.key) // int(rows.heads or 1) if rows and not rows.latent else 0,
-        window=layer.window if rows else None,
-        rows=rows is not None,
-    )
-
-
-def _role(matrix: Matrix) -> str:
-    name = matrix.path
-    if matrix.kind == "indexer" or "indexer" in name:
-        return "indexer"
-    if matrix.kind in _ABSORBED or any(part in name for part in _ABSORBED):
-        return "absorbed"
-    if matrix.component in (Component.SSM, Component.CONV):
-        small = min(matrix.rows, matrix.columns) < 16 or not matrix.linear
-        return "kernel" if small or name.endswith(("conv1d", "ssm_a", "ssm_d")) else "scan"
-    if matrix.component is Component.MLP:
-        routed = matrix.kind == "expert" or matrix.active or "_exps" in name
-        return "expert" if routed else "mlp"
-    return str(matrix.component)
-
-
-def _goes_back(matrix: Matrix, hidden: int) -> bool:
-    if matrix.kind in _BACK_KINDS or any(name in matrix.path for name in _BACK_NAMES):
-        return True
-    return matrix.rows == hidden != matrix.columns
-
-
-def _attention(
-    sums: dict[str, int], inner: dict[str, int], rows: KeysValues | None, heads: int
-) -> int:
-    width = sums["attention"] + inner["attention"]
-    if rows is not None and rows.latent:
-        row = int(rows.key) + int(rows.value)
-        width = sums["attention"] + heads * (2 * row + row // 8) + row // 2
-    return width
-
-
-def _experts(sums: dict[str, int], inner: dict[str, int], served: int, hidden: int) -> int:
-    if not sums["expert"]:
-        return 0
-    width, out = sums["expert"], inner["expert"]
-    product = out if width > out else 0
-    choice = 4 * sums["router"]
-    return choice + max(served * (width + product), served * (out + 2 * hidden))
-
-
-def _heads(inner: dict[str, int], rows: KeysValues | None, heads: int | None) -> int:
-    """Of the layer: from the width of what its heads give, where that says it."""
-    if rows is not None and rows.heads and rows.value and not rows.latent:
-        size = int(rows.value) // int(rows.heads)
-        if size and inner["attention"] and inner["attention"] % size == 0:
-            found = inner["attention"] // size
-            return min(found, heads) if heads else found
-    return heads or 0
-
-
-def _scan(
-    block: Sequence[Matrix],
-    sums: dict[str, int],
-    inner: dict[str, int],
-    hidden: int,
-    *,
-    runs: bool,
-) -> int:
-    """Of what runs over the tokens: Mamba's projections, what the convolution and the scan give,
-    or the projections of a linear attention before and after its convolution."""
-    names = {matrix.name for matrix in block}
-    width, out = sums["scan"], max(inner["scan"], inner["attention"])
-    if any("time_mix" in name for name in names):  # RWKV: mixes of two tokens, one a projection
-        return 16 * hidden
-    if names & {"x_proj", "ssm_x"}:
-        return width + 3 * out
-    if _is_mamba(block):
-        return 2 * width + 2 * out
-    # Projections of a linear attention count as attention in a file.
-    return (2 if runs else 1) * max(width, sums["attention"]) + out
-
-
-def _states(layer: CachedLayer) -> tuple[int, int]:
-    """Elements of one sequence: columns of convolutions, and what runs on."""
-    sizes = {"conv": 0, "recurrent": 0}
-    for item in layer.cache:
-        if isinstance(item, State):
-            kind = "recurrent" if item.name == "recurrent" else "conv"
-            sizes[kind] += math.prod(int(size) for size in item.shape)
-    return sizes["conv"], sizes["recurrent"]
-
-
-def _held_states(block: Sequence[Matrix], kept: int) -> int:
-    """Elements of states that the graph holds: the scan gives out all of them, and what is no
-    scan of Mamba gathers them before."""
-    return kept * 5 // 4 if _is_mamba(block) else kept * 15 // 8
-
-
-def _is_mamba(block: Sequence[Matrix]) -> bool:
-    names = {matrix.name for matrix in block}
-    return bool(names & _IN_PLACE) and not names & _DELTA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from .interface import padded
@@ -23,6 +24,7 @@ class Step(NamedTuple):
         n_outputs [tokens]: of a step that may have logits
         quantized: keys or values are in blocks
         cached: the graph reads a cache; an encoder's looks at the tokens of the step alone
+        element [bytes]: of one number of the keys that are kept
     """
 
     n_ctx: int
@@ -34,6 +36,7 @@ class Step(NamedTuple):
     n_outputs: int = 2048
     quantized: bool = False
     cached: bool = True
+    element: Fraction = Fraction(2)
 
     @property
     def tokens(self) -> int:
