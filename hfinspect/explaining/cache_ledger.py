@@ -21,7 +21,8 @@ from ..sizing.engines.interface import Engine
 from ..sizing.gguf_layers import layers_held
 from ..sizing.kv_cache import counted_keeps, layer_count
 from ..sizing.memory_request import MemoryRequest
-from ..sizing.plan import held_of, plan
+from ..sizing.plan import plan
+from ..sizing.sizer import held_of
 from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.prediction import Prediction
 from .letters import assign, meaning_of

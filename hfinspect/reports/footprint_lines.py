@@ -9,6 +9,7 @@ from ..core.cache_size import CacheGroup
 from ..core.footprint import AtContext, Memory
 from ..core.text import byte_size
 from ..sizing.devices import NOMINAL
+from ..sizing.engines.registry import ENGINES
 from .cache_lines import cost
 from .document import Block, Column, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
@@ -205,7 +206,7 @@ def _stages(found: Memory) -> Table:
     return Table(columns, rows, title="Bytes on one device of each stage")
 
 
-def _formulas(found: Memory) -> Facts:
-    assert found.workspace is not None
-    items = [("workspace", f"at most logits + widest layer + runtime = {found.workspace.formula}")]
-    return Facts(tuple(items))
+def _formulas(memory: Memory) -> Facts:
+    assert memory.workspace is not None
+    parts = ENGINES[memory.engine].workspace_parts
+    return Facts((("workspace", f"at most {parts} = {memory.workspace.formula}"),))

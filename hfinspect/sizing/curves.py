@@ -30,7 +30,8 @@ from .gguf_layers import layers_held
 from .kv_cache import bytes_held, cache_size, counted_keeps, kept_where
 from .memory_request import MemoryRequest
 from .parallel import divided
-from .plan import held_of, refused, shared_by, sizer
+from .plan import refused, shared_by
+from .sizer import held_of, sizer
 from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.

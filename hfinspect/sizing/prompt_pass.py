@@ -29,8 +29,8 @@ prompt takes less.
 
 Source: models/*/modeling_*.py, generation/utils.py (``_sample``), cache_utils.py, masking_utils.py,
 integrations/sdpa_attention.py of transformers (``TRANSFORMERS_RUN``), read on 2026-11-28 and
-compared with fixtures/oracle/transformers_workspace.json. States of recurrent layers are not in it:
-what their kernels take depends on which are installed.
+compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has layers with states,
+``encoder_pass.py`` encoders with a decoder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ from typing import Final, NamedTuple
 
 from ..core.footprint import Workspace
 from ..trees.modules import each_module
+from .encoder_pass import encoder_pass
 from .matrices import Matrix, matrices
+from .state_pass import state_pass
 from .workspace import RUNTIME_BYTES, WorkspaceLimit
 
 #: Types whose ``_supports_sdpa`` is False.
@@ -51,8 +53,8 @@ WITHOUT_SDPA: Final = frozenset(
     """big_bird bigbird_pegasus blip bloom codegen cpmant deepseek_v4 falcon_mamba flint fsmt gemma2
     git got_ocr2 gpt_neo gpt_neox_japanese gpt_oss gptj granite_swa granitemoe_swa hy_v4 inkling2
     inkling2_text led longt5 mamba mamba2 megatron-bert mimo_v2_flash mpt mvp nllb-moe openai-gpt
-    pegasus_x pp_chart2table prophetnet reformer rembert roformer rwkv switch_transformers t5gemma
-    trocr vaultgemma xglm xlm xlnet xlstm""".split()
+    pegasus_x pp_chart2table prophetnet reformer rembert roformer rwkv speech_to_text
+    switch_transformers t5gemma trocr vaultgemma xglm xlm xlnet xlstm""".split()
 )
 #: Types whose ``forward`` has no ``logits_to_keep``.
 ALL_LOGITS: Final = frozenset(
@@ -66,19 +68,26 @@ ALL_LOGITS: Final = frozenset(
 #: Types with ``_supports_sdpa`` whose shapes no fused kernel takes.
 _FALLS_BACK: Final = frozenset({"falcon"})
 #: Types without sdpa whose scores are in float32 for the softmax alone.
-_FLOAT32_ONCE: Final = frozenset({"gemma2", "gpt_oss"})
+_FLOAT32_ONCE: Final = frozenset({"codegen", "gemma2", "gpt_oss"})
+#: Decoders whose softmax is in the model's dtype: two arrays of it.
+_SAME_WIDTH: Final = frozenset({"biogpt", "xglm"})
 #: Types that rotate queries and keys in float32.
 _FLOAT32_ROTATED: Final = frozenset(
-    """cohere cohere2 cohere2_moe cohere_compass dots3_note ernie4_5 ernie4_5_moe ernie4_5_vl_moe
-    exaone4_5 hunyuan_vl inkling2 modernbert_decoder paddleocr_vl""".split()
+    """codegen cohere cohere2 cohere2_moe cohere_compass dots3_note ernie4_5 ernie4_5_moe
+    ernie4_5_vl_moe exaone4_5 hunyuan_vl inkling2 modernbert_decoder paddleocr_vl""".split()
 )
+#: Types that compute their scores from queries and keys in float32.
+_FLOAT32_KEYS: Final = frozenset({"codegen"})
 #: Types that copy their table of positions for each sequence.
-_COPIED_POSITIONS: Final = frozenset({"codegen", "gptj"})
+_COPIED_POSITIONS: Final = frozenset({"gptj"})
 #: Arrays of the inner width that an expert holds, where they are not four.
 _EXPERT_ARRAYS: Final[Mapping[str, int]] = {"gpt_oss": 9}
 #: Activations that are one kernel of torch.
 _ONE_KERNEL: Final = frozenset({"relu", "gelu", "gelu_pytorch_tanh", "silu", "swish", "tanh"})
-_ACTIVATION_KEYS: Final = ("hidden_act", "activation_function", "hidden_activation", "activation")
+_ACTIVATION_KEYS: Final = (
+    *("hidden_act", "activation_function", "hidden_activation", "activation"),
+    *("mlp_hidden_act", "feed_forward_proj"),
+)
 #: Copies of the last logits in float32 while a token is sampled.
 _COPIES: Final = 5
 #: Bytes of ids and positions for each token.
@@ -112,7 +121,7 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
             arrays = _EXPERT_ARRAYS.get(limit.name, 4)
             experts = max(experts, _of_experts(block, hidden, arrays, 6 if corrected else 4))
         elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
-            dense = max(dense, _of_dense(block, hidden, plain))
+            dense = max(dense, _of_dense(block, hidden, plain, written="gated-gelu" in named))
         elif kinds & {"query", "qkv", "query_up"}:
             rows = [m.rows for m in block if m.linear and m.kind != "output"]
             heads = [m.columns for m in block if m.kind == "output"]
@@ -125,8 +134,9 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     )
 
 
-def _of_dense(block: list[Matrix], hidden: int, plain: int) -> int:
-    """``plain``: arrays of the inner width where no gate multiplies."""
+def _of_dense(block: list[Matrix], hidden: int, plain: int, *, written: bool) -> int:
+    """``plain``: arrays of the inner width where no gate multiplies, ``written``: the activation
+    of the gate is written out (T5's ``gated-gelu``)."""
     down = [m.columns for m in block if m.kind == "down"]
     rows = [m.rows for m in block if m.linear and m.kind in {"up", "gate", "gate_up"}]
     if any(m.kind == "shared_expert" for m in block):
@@ -138,7 +148,7 @@ def _of_dense(block: list[Matrix], hidden: int, plain: int) -> int:
     if any(m.kind == "gate_up" for m in block) or (len(rows) == 1 and rows[0] == 2 * inner):
         return 4 * inner
     if len(rows) > 1:
-        return 3 * inner
+        return (plain if written else 3) * inner
     return plain * inner
 
 
@@ -181,43 +191,51 @@ def _moments(
     vocabulary, hidden = limit.token_table
     if "widths" not in limit.by_rule:  # once, however many contexts are tried
         limit.by_rule["widths"] = widths(limit, hidden)
-    size, found = limit.size, limit.by_rule["widths"]
+    size, blocks = limit.size, limit.by_rule["widths"]
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
     square = batch * tokens**2
+    sampling = batch * vocabulary * (size + 4 * _COPIES)
+    if limit.encodes:
+        each, text = encoder_pass(limit, blocks.dense, blocks.queries, tokens, batch, eager=eager)
+        return _Moments(math.ceil(each), math.ceil(sampling), text)
     windows = limit.windows
     masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
     turned = 6 if limit.name in _FLOAT32_ROTATED else 3
-    attention = 4 * hidden + found.projected + turned * found.queries
+    attention = 4 * hidden + blocks.projected + turned * blocks.queries
     scores = weights = Fraction(0)
     if eager:
-        attention = max(attention, 4 * hidden + 3 * found.queries + 2 * found.keys)
-        attention += 5 * found.queries if limit.name in _FALLS_BACK else 0
+        attention = max(attention, 4 * hidden + 3 * blocks.queries + 2 * blocks.keys)
+        attention += 5 * blocks.queries if limit.name in _FALLS_BACK else 0
+        attention += 2 * blocks.keys if limit.name in _FLOAT32_KEYS else 0
         once = limit.name not in WITHOUT_SDPA or limit.name in _FLOAT32_ONCE
-        scores = heads * square * (size + (8 if once else 12))
-        weights = heads * square * size * (1 if once else 2)
+        same = limit.name in _SAME_WIDTH
+        scores = heads * square * (2 * size if same else size + (8 if once else 12))
+        weights = heads * square * size * (1 if once or same else 2)
     elif masked:
-        attention = max(attention, 4 * hidden + 4 * found.queries + 2 * found.keys)
+        attention = max(attention, 4 * hidden + 4 * blocks.queries + 2 * blocks.keys)
         scores = square * size  # the mask as numbers
-    block = 6 * hidden + max(found.dense, found.experts, 2 * hidden)
+    block = 6 * hidden + max(blocks.dense, blocks.experts, 2 * hidden)
     if limit.name in ALL_LOGITS:
         block = max(block, 2 * hidden + vocabulary)
     per_token = batch * tokens
     # Tables of cosines and sines in float32, one pair for each kind of layer.
-    rotary = 2 * 4 * max(1, len(windows)) * (found.queries // heads)
+    rotary = 2 * 4 * max(1, len(windows)) * (blocks.queries // heads)
     next_to = per_token * (rotary + _IDS) + masks + _let_go(limit, tokens, batch)
     if limit.name in _COPIED_POSITIONS:
         own = limit.config.get("rotary_dim")
-        width = own if type(own) is int and own > 0 else found.queries // heads
+        width = own if type(own) is int and own > 0 else blocks.queries // heads
         next_to += batch * (limit.facts.context or 0) * width * 4
-    layer = max(per_token * block * size + weights, per_token * attention * size + scores) + next_to
+    states = state_pass(limit, tokens, batch)
+    layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
+    layer += next_to
     numbers = (
         f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
-        f"{math.ceil(next_to):,} of masks, positions and rows that go; at least {batch:,} × "
+        + (f"at least {math.ceil(states):,} of states, " if states else "")
+        + f"{math.ceil(next_to):,} of masks, positions and rows that go; at least {batch:,} × "
         f"{vocabulary:,} × {size + 4 * _COPIES} of logits"
     )
-    sampling = batch * vocabulary * (size + 4 * _COPIES)
     return _Moments(math.ceil(layer), math.ceil(sampling), numbers)
 
 

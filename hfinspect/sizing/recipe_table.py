@@ -27,7 +27,8 @@ from .gguf_layers import layers_held, tree_of_file
 from .largest import largest
 from .memory_request import MAX_CONTEXT, MemoryRequest
 from .own_cache import USUAL_CONTEXTS
-from .plan import shared_by, sizer, weights_of, with_adapter
+from .plan import shared_by, weights_of, with_adapter
+from .sizer import sizer
 
 #: Gigabytes of the cards that most people have, where none is named.
 USUAL_CARDS: Final = (8, 12, 16, 24, 48, 80)

@@ -40,7 +40,8 @@ class WorkspaceLimit:
     config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
     ``indexing`` what keys say of its indexer: for an engine that looks at each layer.
     ``architecture`` and ``config`` are the model's class and its config.json, ``kept_dtype`` that
-    of the cache.
+    of the cache. ``encodes``: an encoder gives ``encoder_tokens`` (None: as many as there are of
+    the decoder) to a decoder.
     """
 
     root: Module
@@ -55,6 +56,8 @@ class WorkspaceLimit:
     architecture: str = ""
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     kept_dtype: str = "F16"
+    encodes: bool = False
+    encoder_tokens: int | None = None
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

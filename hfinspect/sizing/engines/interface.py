@@ -66,6 +66,8 @@ class Engine(ABC):
     support: ClassVar[Support | None]
     #: Tokens of one step where a user names none; None where steps are no setting of it.
     default_step: ClassVar[int | None]
+    #: What the limit of the workspace adds up, in words.
+    workspace_parts: ClassVar[str]
     #: Whether each device gets some of the layers, and the rest may stay on the CPU.
     places_layers: ClassVar[bool]
     #: Whether several devices get whole layers where nobody says how they share a model.
@@ -82,8 +84,8 @@ class Engine(ABC):
 
     _REQUIRED: ClassVar[tuple[str, ...]] = tuple(
         """name version cache_dtypes default_cache_dtype state_dtype kernel_less support
-        default_step places_layers deals_layers runs_gguf runs_others reads_key_values converts
-        last_stage_is_full""".split()
+        default_step workspace_parts places_layers deals_layers runs_gguf runs_others
+        reads_key_values converts last_stage_is_full""".split()
     )
 
     def __post_init__(self) -> None:

@@ -58,6 +58,7 @@ class LlamaCpp(Engine):
     last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = Support("llama.cpp", "llama.cpp", False)
     default_step: ClassVar[int | None] = 512
+    workspace_parts: ClassVar[str] = "compute buffer + runtime"
     places_layers: ClassVar[bool] = True
     deals_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = True

@@ -33,6 +33,7 @@ class Logical(RowPerToken):
     last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
+    workspace_parts: ClassVar[str] = "logits + widest layer + runtime"
     places_layers: ClassVar[bool] = False
     deals_layers: ClassVar[bool] = False
     runs_others: ClassVar[bool] = True

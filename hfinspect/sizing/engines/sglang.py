@@ -54,6 +54,7 @@ class Sglang(RowPerToken):
     last_stage_is_full: ClassVar[bool] = True
     support: ClassVar[Support | None] = Support("sglang", "SGLang", True)
     default_step: ClassVar[int | None] = 8192
+    workspace_parts: ClassVar[str] = "a step, or what SGLang leaves free"
     places_layers: ClassVar[bool] = False
     deals_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = False

@@ -43,6 +43,7 @@ class Transformers(RowPerToken):
     last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
+    workspace_parts: ClassVar[str] = "a prompt's largest moment + runtime"
     places_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = False
     runs_others: ClassVar[bool] = True

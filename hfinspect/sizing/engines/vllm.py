@@ -78,6 +78,7 @@ class Vllm(Engine):
     last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = Support("vllm", "vLLM", True)
     default_step: ClassVar[int | None] = 8192
+    workspace_parts: ClassVar[str] = "logits + widest layer + runtime"
     places_layers: ClassVar[bool] = False
     deals_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = False

@@ -1,0 +1,229 @@
+"""The sum at any context and batch: weights, cache and workspace of the fullest device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..core.cache_size import CacheSize
+from ..core.footprint import AtContext, Stage, WeightBytes
+from ..core.media_tokens import MediaTokens
+from ..core.records import dataclass
+from ..core.results import Inspection
+from ..errors import UsageError
+from ..trees.prediction import Prediction
+from .cache_request import CachedLayer, CacheRequest
+from .cards import Card
+from .engines.cache_dtypes import bytes_an_element
+from .gguf_layers import (
+    deepstack_layers,
+    indexing_of,
+)
+from .kv_cache import cache_size, decoder_blocks, decoder_stacks
+from .memory_request import MemoryRequest
+from .offload import Parts, Splitter, weights_by_layer
+from .own_cache import (
+    NOTHING_READ,
+    cache_dtype,
+    encoder_positions,
+    state_dtype,
+)
+from .parallel import (
+    divided,
+    stage_weights,
+    stages,
+)
+from .workspace import WorkspaceLimit
+
+
+def sizer(
+    found: Inspection,
+    prediction: Prediction,
+    layers: Sequence[CachedLayer],
+    weights: WeightBytes,
+    wish: MemoryRequest,
+) -> Sizer:
+    """Of the layers of ``kept_layers``, whose layouts are all known."""
+    parallel = wish.parallel
+    parts = [range(len(layers))]
+    if parallel.pipeline > 1:
+        _check_stages(prediction, layers)
+        parts = stages(len(layers), parallel.pipeline, wish.engine)
+    held: list[int | None] = [weights.nbytes]
+    if not parallel.alone:
+        held = [None] * len(parts)
+        if weights.nbytes is not None:
+            more = 0 if wish.adapter is None else wish.adapter.nbytes
+            held = [size + more for size in stage_weights(found, prediction, parallel, parts)]
+    by_layer: Parts | str | None = None
+    if wish.engine.places_layers:
+        by_layer = weights_by_layer(found, prediction, len(layers))
+        if isinstance(by_layer, Parts) and wish.adapter is not None:
+            by_layer = replace(by_layer, everywhere=by_layer.everywhere + wish.adapter.nbytes)
+        if isinstance(by_layer, Parts):
+            held = [by_layer.whole]
+    kept = [divided(layer, parallel.tensor, found) for layer in layers]
+    held_in, assumed = held_of(found, prediction, wish)
+    paged, engine = wish.engine.in_pages(kept, held_in)
+    wish = replace(wish, engine=engine)
+    size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
+    return Sizer(
+        tuple(
+            StageLayers(part, tuple(paged[i] for i in part), weights_of)
+            for part, weights_of in zip(parts, held, strict=True)
+        ),
+        WorkspaceLimit(
+            prediction.root,
+            size,
+            parallel.tensor,
+            tuple(layers),
+            tuple(decoder_stacks(prediction.root)),
+            found.facts,
+            found.model_type or "",
+            deepstack_layers(found, prediction.root),
+            indexing_of(found),
+            prediction.architecture,
+            found.config or {},
+            held_in.dtype,
+            prediction.family is not None
+            and prediction.family.category in ("encoder-decoder", "audio")
+            and any(item.cross for layer in layers for item in layer.keys_values),
+            held_in.encoder_tokens,
+        ),
+        held_in,
+        assumed,
+        wish,
+        by_layer,
+    )
+
+
+def held_of(
+    found: Inspection, prediction: Prediction, wish: MemoryRequest
+) -> tuple[CacheRequest, str]:
+    """How a cache is held, at any context, and why in this dtype where nobody chose it."""
+    dtype, assumed = wish.dtype or "", ""
+    if not dtype:
+        stored = found.dtypes if found.source == "checkpoint" else NOTHING_READ
+        is_gguf = found.format == "gguf"
+        dtype, assumed = cache_dtype(prediction, wish.engine, stored, is_gguf=is_gguf)
+    seen = wish.encoder_tokens
+    if seen is None:
+        seen = encoder_positions(prediction.root)
+    of_states = state_dtype(prediction, dtype)
+    return CacheRequest(
+        tokens=0,
+        batch=1,
+        dtype=dtype,
+        state_dtype=of_states,
+        recurrent_dtype=wish.engine.recurrent_dtype(prediction, found.config, of_states),
+        encoder_tokens=seen,
+        heads=found.facts.kv_heads or found.facts.heads,
+    ), assumed
+
+
+def _check_stages(prediction: Prediction, layers: Sequence[CachedLayer]) -> None:
+    """Raises UsageError where no rule says which layers a stage has."""
+    family = prediction.family
+    if family is not None and family.category == "encoder-decoder":
+        raise UsageError("pipeline_parallel", "is not known for encoder-decoders")
+    if len(decoder_blocks(prediction.root)) != len(layers):
+        raise UsageError("pipeline_parallel", "is not known for layers that are used repeatedly")
+
+
+@dataclass(frozen=True)
+class StageLayers:
+    """The layers of one stage, what each of its devices keeps of them, and its weights."""
+
+    part: range
+    layers: Sequence[CachedLayer]
+    weights: int | None
+
+
+@dataclass(frozen=True)
+class Sizer:
+    """Sums at any context and batch under one wish."""
+
+    stages: tuple[StageLayers, ...]
+    limit: WorkspaceLimit
+    held: CacheRequest
+    assumed: str
+    wish: MemoryRequest
+    by_layer: Parts | str | None = None
+
+    @property
+    def fullest_weights(self) -> int | None:
+        """Of the stage with the most weights."""
+        held = [stage.weights for stage in self.stages]
+        known = [size for size in held if size is not None]
+        return max(known) if len(known) == len(held) else None
+
+    def at(self, context: int, batch: int) -> AtContext:
+        """The sum on the fullest device."""
+        workspace = self.wish.engine.workspace(self.limit, context, batch)
+        entries = [
+            AtContext(
+                cache,
+                workspace,
+                None if stage.weights is None else stage.weights + cache.nbytes + workspace.nbytes,
+                weights=stage.weights,
+                stage=i if len(self.stages) > 1 else None,
+            )
+            for i, stage in enumerate(self.stages)
+            for cache in [self._cache(stage, context, batch)]
+        ]
+        fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
+        device = self.wish.device
+        if device is None or fullest.total is None:
+            return fullest
+        if isinstance(self.by_layer, Parts):
+            kept = self.cache_by_layer(context, batch)
+            whole = Splitter(self.by_layer, kept, workspace.nbytes, device).whole()
+            return replace(fullest, total=whole.fullest, fits=whole.fullest <= device.nbytes)
+        return replace(fullest, fits=fullest.total <= device.nbytes)
+
+    def holds(self, main: AtContext, card: Card) -> bool:
+        """Whether a card holds ``main`` under the engine's own settings on that card."""
+        engine = self.wish.engine.on_device(card.nbytes, card.name)
+        at, wish = main, replace(self.wish, engine=engine, device=None)
+        if engine != self.wish.engine:
+            at = replace(self, wish=wish).at(main.context, self.wish.batch)
+        return at.total is not None and at.total <= engine.usable(card.nbytes)
+
+    def with_cache(self, one: MediaTokens) -> MediaTokens:
+        """With the bytes that the cache of all devices holds of one item alone."""
+        if one.tokens is None:
+            return one
+        seen = one.cross_tokens or self.held.encoder_tokens
+        held = replace(self.held, tokens=one.tokens, batch=1, encoder_tokens=seen)
+        size = sum(cache_size(s.layers, self.wish.engine, held).nbytes for s in self.stages)
+        return replace(one, cache_bytes=size)
+
+    def cache_by_layer(self, context: int, batch: int) -> list[int]:
+        """Bytes that each layer keeps; equal ones are computed once."""
+        sizes: dict[CachedLayer, int] = {}
+        layers = [layer for stage in self.stages for layer in stage.layers]
+        for layer in layers:
+            if layer not in sizes:
+                one = StageLayers(range(1), (layer,), None)
+                sizes[layer] = self._cache(one, context, batch).nbytes
+        return [sizes[layer] for layer in layers]
+
+    def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:
+        held = replace(self.held, tokens=context, batch=batch)
+        return cache_size(stage.layers, self.wish.engine, held, assumed=self.assumed)
+
+    def shown_stages(self, context: int, batch: int) -> tuple[Stage, ...]:
+        """What each stage holds; none where there is one."""
+        if len(self.stages) == 1:
+            return ()
+        last = len(self.stages) - 1
+        return tuple(
+            Stage(
+                stage.part.start,
+                stage.part.stop - 1,
+                ("embedding",) * (i == 0) + ("head",) * (i == last),
+                stage.weights,
+                self._cache(stage, context, batch).nbytes,
+            )
+            for i, stage in enumerate(self.stages)
+        )

@@ -1,0 +1,97 @@
+"""What a prompt takes in layers with states, by transformers' own code in torch.
+
+Installed kernels (mamba_ssm, fla) take less, so this is a limit with them too. All in float32 but
+the projections, for each sequence rounded up to whole chunks of C tokens:
+
+- Mamba (Falcon-Mamba, Jamba): three arrays of inner width × state size, two of the inner width, and
+  eight at the model's width
+- Mamba-2 (Bamba, Falcon-H1, Granite 4, Nemotron-H, Zamba2), H heads: three arrays of H × C, eight
+  of the inner width, inputs with the repeated groups; the states of all chunks, twice, and five
+- gated delta nets (Qwen3-Next, Qwen3.5, OLMo Hybrid), H heads: five arrays of H keys, five of H
+  values, three of H × 64, and four states
+- a gated linear recurrence (RecurrentGemma): 13 arrays of its width
+
+Source: ``torch_forward`` and ``torch_chunk_gated_delta_rule`` of models/*/modeling_*.py
+(transformers ``TRANSFORMERS_RUN``), read on 2026-11-28 and compared with
+fixtures/oracle/transformers_workspace.json.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from typing import Final
+
+from ..core.components import Component
+from .matrices import matrices
+from .workspace import WorkspaceLimit
+
+_FLOAT: Final = 4
+#: Tokens of a chunk where no key says it, and those of a gated delta net.
+_CHUNK: Final = 256
+_CHUNKS: Final = {"nemotron_h": 128}
+_DELTA_CHUNK: Final = 64
+_CHUNK_KEYS: Final = ("chunk_size", "mamba_chunk_size")
+#: Projections that give a number a head, and how many of them.
+_HEAD_GATES: Final = {"in_proj_ba": 2, "in_proj_b": 1, "b_proj": 1}
+
+
+def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
+    """Bytes of the widest layer with states for ``batch`` prompts; 0 without one."""
+    shapes = {state.name: state.shape for layer in limit.layers for state in layer.states}
+    recurrent = tuple(int(side) for side in shapes.get("recurrent", ()))
+    if not recurrent:
+        return Fraction(0)
+    if "widths of states" not in limit.by_rule:
+        limit.by_rule["widths of states"] = _rows(limit)
+    rows: dict[str, int] = limit.by_rule["widths of states"]
+    hidden, size = limit.token_table[1], limit.size
+    stream = 4 * hidden * size * tokens
+    if len(recurrent) == 1:
+        return batch * (stream + 13 * recurrent[0] * size * tokens)
+    if any("x_proj" in name for name in rows):
+        inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
+        mamba = stream + tokens * inner * (_FLOAT * (3 * wide + 2) + 8 * size)
+        return batch * mamba + (batch + 1) * inner * wide * _FLOAT
+    gate = next((name for name in _HEAD_GATES if name in rows), None)
+    convolved = sum(math.prod(map(int, shapes[name][:1])) for name in shapes if name != "recurrent")
+    if gate is not None:
+        heads = max(1, rows[gate] // _HEAD_GATES[gate])
+        each = 5 * (recurrent[0] // heads + recurrent[1]) + 3 * _DELTA_CHUNK
+        given = sum(rows.values()) + convolved
+        padded = _padded(tokens, _DELTA_CHUNK)
+        states = 4 * _FLOAT * math.prod(recurrent)
+        return batch * (stream + padded * _FLOAT * heads * each + tokens * size * given + states)
+    if "in_proj" not in rows:
+        return Fraction(0)
+    return batch * (stream + _mamba2(limit, recurrent, rows["in_proj"], convolved, tokens))
+
+
+def _mamba2(
+    limit: WorkspaceLimit, recurrent: tuple[int, ...], given: int, convolved: int, tokens: int
+) -> Fraction:
+    """Of one prompt, next to the stream."""
+    inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
+    heads = max(1, given - inner - convolved)
+    named = (limit.config.get(key) for key in _CHUNK_KEYS)
+    chunk = next((n for n in named if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
+    padded = _padded(tokens, chunk)
+    arrays = 3 * heads * chunk + 9 * inner + 2 * heads * wide
+    states = (2 * (padded // chunk) + 5) * inner * wide
+    return _FLOAT * (padded * arrays + states) + tokens * limit.size * (given + convolved)
+
+
+def _padded(tokens: int, chunk: int) -> int:
+    return -(-tokens // chunk) * chunk
+
+
+def _rows(limit: WorkspaceLimit) -> dict[str, int]:
+    """Rows of the projections of the widest layer with states, by name."""
+    widest: defaultdict[str, int] = defaultdict(int)
+    for matrix in matrices(limit.root):
+        if matrix.component is Component.SSM and matrix.linear:
+            name = matrix.path.rpartition(".")[2]
+            if name not in ("out_proj", "linear_out"):
+                widest[name] = max(widest[name], matrix.rows)
+    return dict(widest)
