@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..core.cache_size import SEVERAL
 from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS
 from ..core.footprint import Memory
 from ..core.recipe_fits import OnCard, RecipeFits
 from ..core.text import byte_size, spelled
 from ..core.training_bytes import Training
 from ..sizing.devices import NOMINAL
+from ..sizing.peft_types import DEFAULT_TARGETS, OLD_NAMES
 from .cache_lines import per_token
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .footprint_lines import bar, details, plain_sums
@@ -30,6 +32,8 @@ _METHODS: Final = {
     "lora": "LoRA fine-tuning",
     "qlora": "QLoRA fine-tuning",
 }
+#: Weights that are trained as they are, which packed ones are not.
+_TRAINED: Final = frozenset({"BF16", "F16", "F32", "F64", "dtype unknown"})
 _ANSWERS: Final = {True: "yes", False: "no", None: "?"}
 #: By the first column of a table.
 _CAPTIONS: Final = {"recipe": "What fits, by recipe", "context": "Memory by context"}
@@ -46,7 +50,7 @@ def lay_out(
     if _is_training(found):
         blocks += _training(found, full=full)
         if full:
-            blocks += details(found)
+            blocks += [Paragraph("To run it, without training"), *details(found)]
     else:
         blocks += _inference(found, full=full or drawn)
         blocks += bar(found) if drawn else ()
@@ -286,14 +290,22 @@ def _next(found: Memory) -> str:
     typed = ["why: --details"]
     if found.main is not None and found.offload is None:
         typed.append("offload: --engine llama.cpp")
-    if found.weights.parameters is not None:
-        typed.append("training: --train qlora")
+    trained = set(found.precision.split(" + ")) <= _TRAINED and found.cache_unknown != SEVERAL
+    if found.weights.parameters is not None and trained:
+        typed.append(f"training: --train {_least_trained(found.model_type)}")
     if found.device is None:
         typed.insert(0, "your card: --on 'RTX 4090'")
     return "     ".join(typed)
 
 
 # ---- training
+
+
+def _least_trained(model_type: str | None) -> str:
+    """The way of training with the fewest bytes that is known for a type without more options."""
+    if model_type not in DEFAULT_TARGETS:
+        return "full"
+    return "lora" if model_type in OLD_NAMES else "qlora"
 
 
 def _training_answer(found: Memory) -> str:
@@ -324,5 +336,16 @@ def _training(found: Memory, *, full: bool) -> Iterator[Block]:
     if found.training is not None:
         yield from lay_out_training(found.training, full=full)
     yield from (Paragraph(note, "note") for note in found.notes)
-    if not full:
-        yield Paragraph("why: --details     fewer bytes: --train qlora --checkpointing")
+    fewer = _fewer(found.training, _least_trained(found.model_type))
+    if fewer and not full:
+        yield Paragraph(f"why: --details     fewer bytes: {fewer}")
+
+
+def _fewer(training: Training | None, method: str) -> str:
+    """Options that were not named; none where training is refused, which they do not change."""
+    if training is None:
+        return ""
+    known = method in ("full", training.method) or training.method == "qlora"
+    adapters = "" if known else f"--train {method}"
+    again = "" if training.checkpointing else "--checkpointing"
+    return " ".join(filter(None, (adapters, again)))

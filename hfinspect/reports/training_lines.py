@@ -95,21 +95,12 @@ def _sum(training: Training) -> Table:
     ]
     if training.activations is None:
         rows.append(("activations", "unknown", "unknown", ""))
-    total = training.total
-    if total is None:
-        rows.append(("states", training.states_nbytes, byte_size(training.states_nbytes), ""))
-    else:
-        step = training.step
-        if step is not None and total == training.states_nbytes + step.nbytes:
-            rows.append(
-                (
-                    f"{step.name} (instead of activations and logits)",
-                    step.nbytes,
-                    byte_size(step.nbytes),
-                    step.formula,
-                )
-            )
-        rows.append(("sum", total, byte_size(total), ""))
+    total, step = training.total, training.step
+    shown = training.least if total is None else total
+    if step is not None and shown == training.states_nbytes + step.nbytes:
+        name = f"{step.name} (instead of activations and logits)"
+        rows.append((name, step.nbytes, byte_size(step.nbytes), step.formula))
+    rows.append(("sum" if total is not None else "sum, at least", shown, byte_size(shown), ""))
     return Table(
         columns, tuple(rows), title="What training holds", total=True, optional=("formula",)
     )

@@ -79,9 +79,9 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     names = targets or peft_types.DEFAULT_TARGETS.get(kind, ())
     if not names:
         raise UsageError(
-            f"peft's default targets for model type {kind}",
-            "are not known",
-            hint="name the targets: 'q_proj,v_proj' or 'all-linear'",
+            f"adapters of {kind or prediction.architecture}",
+            "have no default targets in peft 0.21.2",
+            hint="--targets all-linear, or names such as 'q_proj,v_proj'",
         )
     if kind in peft_types.RENAMED:
         raise UsageError(

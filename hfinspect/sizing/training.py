@@ -128,6 +128,8 @@ def size_training(
 
     Raises UsageError for targets that the model does not have.
     """
+    if inspection.format == "gguf":
+        return "a GGUF file is not trained: name the model that it was made from"
     if prediction is None:
         return "its architecture is not in the catalog"
     if inspection.quantization is not None:
@@ -307,7 +309,8 @@ def _frozen(
             width = _frozen_width(prediction, request)
             return width * prediction.parameters, f"{prediction.parameters:,} × {width}"
         if weights.nbytes is None:
-            return f"the bytes of its frozen weights are not known: {weights.unknown}"
+            why = f"the bytes of its frozen weights are not known: {weights.unknown}"
+            return f"{why}; --precision bf16 or fp32 names one" if prediction.dtype is None else why
         return weights.nbytes, f"{weights.nbytes:,} as stored"
     all_matrices = list(matrices(prediction.root))
     if any(item.kind == "expert" for item in all_matrices):
