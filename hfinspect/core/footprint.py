@@ -154,7 +154,7 @@ class Memory(
         holds_more: whether the device holds a longer context than ``max_context``
         recipes: the weights under other recipes, and the cards that hold them
         max_batch [sequences]: largest batch that fits at this context; None without a device
-        smallest_card: the smallest known card that holds the main entry
+        smallest_card: the smallest known card that holds the main entry, or the limit of its need
         flops: of a forward pass over the main context; one multiply-add is two
         flops_unknown: why ``flops`` is None; empty if it is not
         training: memory of one training step; None without ``train``

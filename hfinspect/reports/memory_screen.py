@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..core.cache_size import SEVERAL
-from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS
+from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS, Verdict
 from ..core.footprint import Memory
 from ..core.recipe_fits import OnCard, RecipeFits
 from ..core.text import byte_size, spelled
@@ -152,16 +152,19 @@ def _limited_answer(found: Memory) -> str:
     """Where the sum is not known exactly: the verdict and the limit that decided it."""
     held, verdict = found.weights.per_device, found.verdict
     if verdict is None:
-        return (
-            f"weights unknown: {found.weights.unknown}"
-            if held is None
-            else (f"{byte_size(held)} of weights")
-        )
+        card, widest = found.smallest_card, " at float32" if held is None else ""
+        where = f"; smallest card that fits{widest}: {card}" if card else ""
+        unknown = f"weights unknown: {found.weights.unknown}"
+        return (unknown if held is None else f"{byte_size(held)} of weights") + where
+    limit = limit_that_decides(verdict)
+    return f"{verdict.text}: {limit}" if limit else verdict.text
+
+
+def limit_that_decides(verdict: Verdict) -> str:
+    """``at most 1.13 GB``; empty where no limit decides."""
     if verdict.answer == FITS and verdict.most is not None:
-        return f"{verdict.text}: at most {byte_size(verdict.most)}"
-    if verdict.answer == DOES_NOT_FIT:
-        return f"{verdict.text}: at least {byte_size(verdict.least)}"
-    return verdict.text
+        return f"at most {byte_size(verdict.most)}"
+    return f"at least {byte_size(verdict.least)}" if verdict.answer == DOES_NOT_FIT else ""
 
 
 def _tokens(found: Memory) -> str:

@@ -10,7 +10,7 @@ from ..core.footprint import Memory
 from ..core.json_form import SCHEMA_VERSION
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
-from .memory_screen import device_in_full
+from .memory_screen import device_in_full, limit_that_decides
 
 _PLAIN = tuple(
     """target parameters precision weights_nbytes cache_per_token context total_nbytes answer
@@ -50,6 +50,9 @@ def _row(found: Memory, kept: set[str]) -> tuple[Cell, ...]:
     count, held = found.weights.parameters, found.weights.nbytes
     cache, main, training = found.cache, found.main, found.training
     total = found.total if training is None else training.least
+    shown = "unknown" if total is None else byte_size(total)
+    if training is None and (main is None or total is None) and found.verdict is not None:
+        shown = limit_that_decides(found.verdict) or shown
     cells: dict[str, Cell] = {
         "target": found.origin.name,
         "parameters": "unknown" if count is None else spelled(count),
@@ -57,7 +60,7 @@ def _row(found: Memory, kept: set[str]) -> tuple[Cell, ...]:
         "weights": "unknown" if held is None else byte_size(held),
         "per_token": "" if cache is None else byte_size(cache.per_token_first),
         "context": None if main is None else main.context,
-        "total": "unknown" if total is None else byte_size(total),
+        "total": shown,
         "fits": "" if found.verdict is None else found.verdict.answer,
         "longest": _longest(found),
     }
@@ -66,7 +69,7 @@ def _row(found: Memory, kept: set[str]) -> tuple[Cell, ...]:
 
 def _longest(found: Memory) -> str:
     if found.max_context is None:
-        return "any" if found.holds_more else "-"
+        return "any" if found.holds_more else "?" * (found.main is not None)
     return f"{found.max_context:,}{'+' * found.holds_more}" if found.max_context else "-"
 
 

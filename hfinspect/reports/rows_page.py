@@ -65,14 +65,15 @@ def lay_out(
 
 def _needed(row: Mapping[str, Cell], sizes: Mapping[str, int]) -> Cell:
     """Bytes of the smallest usual card that holds it, more than any where none does; of a model
-    without a cache its weights."""
+    whose need has no limit its weights."""
     if row.get("fits") is None:
         return None
-    total = row.get("memory_total")
+    card, total = sizes.get(str(row.get("smallest_card"))), row.get("memory_total")
+    if card is not None:
+        return card
     if not isinstance(total, int):
         return row.get("memory_weights")
-    card = sizes.get(str(row.get("smallest_card")))
-    return max(total, *sizes.values(), 0) + 1 if card is None else card
+    return max(total, *sizes.values(), 0) + 1
 
 
 def verdict(rows: Rows, types: Mapping[str, str], sized: Sized | None) -> str:

@@ -14,6 +14,8 @@ from ..core.results import Inspection
 from ..core.text import byte_size
 from ..core.training_bytes import Training
 from .bounds import Case, decide
+from .cards import Card, cards
+from .devices import smallest_card
 from .memory_request import MemoryRequest
 from .one_pass import cache_limit, pass_limit
 from .workspace import RUNTIME_BYTES
@@ -45,16 +47,40 @@ def decided(
         return None
     if request.train is not None:
         return _training(memory, inspection, request)
+    cases = _cases(memory, inspection, request, at_width)
     main = memory.main
-    if main is not None and main.total is not None:
-        capacity = device.nbytes
-        return decide(capacity, [Case("", main.total, main.total)])
-    if main is not None:
-        cases = list(_summed(memory, at_width))
-        return decide(device.nbytes, cases, "the size of the weights is unknown")
-    return decide(
-        device.nbytes, list(_passes(memory, inspection, request)), _why(memory, inspection, request)
-    )
+    if main is None:
+        return decide(device.nbytes, cases, _why(memory, inspection, request))
+    return decide(device.nbytes, cases, "the size of the weights is unknown")
+
+
+def usual_card(
+    memory: Memory, inspection: Inspection, request: MemoryRequest, at_width: AtWidth
+) -> str | None:
+    """The smallest usual card that holds the most that it may need, where limits are all that is
+    known; None where nothing limits it, and under engines whose steps differ from card to card."""
+    sizes = [case.most for case in _cases(memory, inspection, request, at_width)]
+    known, engine = [size for size in sizes if size is not None], request.engine
+    if len(known) < len(sizes):
+        return None
+
+    def holds(card: Card) -> bool:
+        return max(known) <= engine.usable(card.nbytes)
+
+    name = smallest_card(holds)
+    same = name is not None and engine.on_device(cards()[name].nbytes, name) == engine
+    return name if same else None
+
+
+def _cases(
+    memory: Memory, inspection: Inspection, request: MemoryRequest, at_width: AtWidth
+) -> list[Case]:
+    main = memory.main
+    if main is None:
+        return list(_passes(memory, inspection, request))
+    if main.total is None:
+        return list(_summed(memory, at_width))
+    return [Case("", main.total, main.total)]
 
 
 def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from ..core.cache_size import ENCODES, SEVERAL
@@ -19,7 +19,7 @@ from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
-from .deciding import decided
+from .deciding import decided, usual_card
 from .devices import smallest_card, sold_hint
 from .engine_classes import runs
 from .engines.interface import Engine
@@ -102,10 +102,10 @@ def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) 
 def _judged(
     memory: Memory, found: Inspection, prediction: Prediction | None, wish: MemoryRequest
 ) -> Memory:
-    """With the verdict, where a device was named. ``found`` has its own weights."""
-    if wish.device is None:
-        return memory
+    """With the verdict, where a device was named, and the smallest card, where limits give it.
+    ``found`` has its own weights."""
 
+    @cache
     def at_width(width: str) -> int | None:
         flat = at_bits(found, BITS[width])
         if flat is None:
@@ -118,7 +118,12 @@ def _judged(
             return None
         return sized.total + (sized.workspace.activation if width == "float32" else 0)
 
-    return replace(memory, verdict=decided(memory, found, wish, at_width))
+    card = memory.smallest_card
+    no_sum = memory.main is None or memory.weights.nbytes is None
+    if no_sum and wish.train is None:
+        card = usual_card(memory, found, wish, at_width)
+    verdict = decided(memory, found, wish, at_width)
+    return replace(memory, verdict=verdict, smallest_card=card)
 
 
 def shared_by(

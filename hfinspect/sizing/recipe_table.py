@@ -20,9 +20,11 @@ from ..core.recipe_bytes import RecipeSize
 from ..core.recipe_fits import HeldAt, OnCard, RecipeFits
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
+from .bounds import Case
 from .deciding import more_at_most
 from .devices import Device
 from .engines.interface import Engine
+from .flat_widths import at_bits
 from .gguf_layers import layers_held, tree_of_file
 from .largest import largest
 from .memory_request import MAX_CONTEXT, MemoryRequest
@@ -96,11 +98,14 @@ def _of_cache(
     float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.default_cache_dtype is None
 
     @cache
-    def more(engine: Engine, context: int, dtype: str) -> tuple[int, int]:
-        held = replace(sized.held, dtype=dtype)
+    def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
+        held = replace(sized.held, dtype="F32") if wide else sized.held
         at_dtype = replace(sized, held=held, wish=replace(sized.wish, engine=engine))
         sums = at_dtype.at(context, wish.batch)
-        return sums.cache.nbytes, sums.workspace.nbytes
+        # As in the verdict: activations of twice the bytes.
+        return sums.cache.nbytes, sums.workspace.nbytes + wide * sums.workspace.activation
+
+    limits = _of_any_width(found, wish) if weights.nbytes is None else None
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         engine = sized.wish.engine.on_device(card.whole or card.nbytes, card.name)
@@ -110,13 +115,17 @@ def _of_cache(
         def held(context: int) -> HeldAt:
             if size.name == STORED:
                 sums = on_card.at(context, wish.batch)
-                return HeldAt(context, sums.total, sums.fits)
+                if sums.total is not None or limits is None:
+                    return HeldAt(context, sums.total, sums.fits)
+                narrow = limits[0] + sum(more(engine, context, False))
+                most = limits[1] + sum(more(engine, context, float32))
+                return HeldAt(context, None, _held_by(card, narrow, most))
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
-            cache_bytes, workspace = more(engine, context, "F32" if wide else sized.held.dtype)
-            least, most = each
-            total = None if most is None else most + cache_bytes + workspace
+            cache_bytes, workspace = more(engine, context, wide)
+            least, most_held = each
+            total = None if most_held is None else most_held + cache_bytes + workspace
             # Who deals out whole layers deals out their cache too.
             kept = -(-cache_bytes // card.count) if wish.parallel.alone else cache_bytes
             if least + kept + workspace > card.nbytes:
@@ -139,6 +148,11 @@ def _of_pass(found: Inspection, wish: MemoryRequest, memory: Memory) -> _Make:
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         nbytes = weights.nbytes if size.name == STORED else size.nbytes
+        if nbytes is None and size.name == STORED and weights.widths and limit is not None:
+            low, high = weights.widths["int4"], weights.widths["float32"] + limit
+            least = -(-low // card.count) if wish.parallel.alone else low
+            held = HeldAt(None, None, _held_by(card, least, high))
+            return OnCard(card.name, card.nbytes, (held,))
         if nbytes is None:
             return OnCard(card.name, card.nbytes, (HeldAt(None, None, None),))
         total = None if limit is None else nbytes + limit
@@ -149,6 +163,20 @@ def _of_pass(found: Inspection, wish: MemoryRequest, memory: Memory) -> _Make:
         return OnCard(card.name, card.nbytes, (HeldAt(None, total, fits),))
 
     return make
+
+
+def _of_any_width(found: Inspection, wish: MemoryRequest) -> tuple[int, int] | None:
+    """Weights of an unknown dtype on one card, at least and at most; None on several."""
+    if not wish.parallel.alone or (wish.device is not None and wish.device.count > 1):
+        return None
+    sizes = [flat.nbytes for bits in (4, 32) if (flat := at_bits(found, bits)) is not None]
+    more = 0 if wish.adapter is None else wish.adapter.nbytes
+    known = [size + more for size in sizes if size is not None]
+    return (known[0], known[1]) if len(known) == 2 else None
+
+
+def _held_by(card: Device, least: int, most: int) -> bool | None:
+    return Case("", least, most).held_by(card.nbytes)
 
 
 def _columns(own: int | None, named: int | None) -> tuple[int, ...]:

@@ -400,3 +400,44 @@ def test_a_memory_in_a_line() -> None:
 def test_other_words_for_arguments(word: str, ours: str) -> None:
     with pytest.raises(TypeError, match=f"did you mean '{ours}'"):
         hfinspect.memory(LLAMA, **{word: "24GB"})  # type: ignore[arg-type]
+
+
+# ---- one answer in every place
+
+
+@pytest.mark.parametrize(
+    ("on", "answer", "longest"),
+    [("RTX 4090", True, 1024), ("1MB", False, 0), ("700MB", None, None)],
+)
+def test_the_row_as_stored_answers_as_the_verdict_does(
+    on: str, answer: bool | None, longest: int | None
+) -> None:
+    """Weights whose dtype is unknown: limits decide in the table as in the first line."""
+    memory = hfinspect.memory(GPT2, on=on)
+    (card,) = memory.recipes[0].on
+    assert (memory.fits, card.at[-1].fits, card.longest) == (answer, answer, longest)
+
+
+@pytest.mark.parametrize(("on", "answer"), [("RTX 4090", True), ("1MB", False), ("600MB", None)])
+def test_so_does_that_of_an_encoder(on: str, answer: bool | None) -> None:
+    memory = hfinspect.memory(str(MODELS / "bert-base-uncased"), on=on)
+    assert (memory.fits, memory.recipes[0].on[0].at[0].fits) == (answer, answer)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert-base-uncased"])
+def test_the_smallest_card_follows_from_limits(name: str) -> None:
+    """The card holds the most that the model may need, in memory and in a row of a scan."""
+    memory = hfinspect.memory(str(MODELS / name))
+    assert memory.smallest_card == "RTX 4060"
+    assert hfinspect.memory(str(MODELS / name), on=memory.smallest_card).fits is True
+    lines = program("scan", str(MODELS), "--recursive", "--on", "24GB", "-f", "jsonl").out
+    rows = [json.loads(line) for line in lines.splitlines()]
+    (card,) = {one["smallest_card"] for one in rows if Path(one["target"]).name == name}
+    assert card == memory.smallest_card
+    assert "fits at float32: RTX 4060" in program("memory", str(MODELS / name), columns=120).out
+    assert hfinspect.memory(str(MODELS / name), engine="vllm").smallest_card is None
+
+
+def test_side_by_side_has_the_limit_that_decided() -> None:
+    shown = program("memory", GPT2, str(MODELS / "bert-base-uncased"), "--on", "4090").out
+    assert "at most 1.13 GB" in shown and "at most 1.00 GB" in shown
