@@ -254,9 +254,9 @@ def _not_derivable(inspection: Inspection) -> NothingToInspectError:
     return no_config(inspection.target, broken=_broken_config(inspection))
 
 
-def _broken_config(found: Inspection) -> str | None:
+def _broken_config(inspection: Inspection) -> str | None:
     """Why a config.json that is there says nothing; None where there is none."""
-    return next((one.text for one in found.findings if one.rule == "config"), None)
+    return next((one.text for one in inspection.findings if one.rule == "config"), None)
 
 
 @called_with(ExplainCall)
@@ -279,18 +279,22 @@ def explain(call: ExplainCall) -> Explanation:
     from .inspecting.pipelines import folder_of, several_models
 
     asked = None if call.against is None else parse_count(call.against)
-    whole, _ = inspect_with(call, call.target)
-    found = whole.inspection
-    if found.config is None and found.members:
-        raise several_models(found.target, [(folder_of(m), m.declared) for m in found.members])
-    if found.config is not None:
-        derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
+    inspected, _ = inspect_with(call, call.target)
+    inspection = inspected.inspection
+    if inspection.config is None and inspection.members:
+        raise several_models(
+            inspection.target, [(folder_of(m), m.declared) for m in inspection.members]
+        )
+    if inspection.config is not None:
+        derivation = Derivation(
+            inspected.prediction or predict_config(inspection.config), inspection.config
+        )
     else:
-        of_file = gguf_derivation(found) or adapter_derivation(found)
+        of_file = gguf_derivation(inspection) or adapter_derivation(inspection)
         if of_file is None:
-            raise _not_derivable(found)
+            raise _not_derivable(inspection)
         derivation = of_file
-    explanation = explained(found.target, found, derivation)
+    explanation = explained(inspection.target, inspection, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
 
 
@@ -308,8 +312,8 @@ def explain_cache(call: CacheCall) -> CacheDerivation:
     from .sizing.memory_request import cache_request
 
     request = cache_request(call)
-    whole, _ = inspect_with(call, call.target)
-    return cache_explained(whole.inspection, whole.prediction, request)
+    inspected, _ = inspect_with(call, call.target)
+    return cache_explained(inspected.inspection, inspected.prediction, request)
 
 
 @called_with(MemoryCall)
@@ -360,10 +364,10 @@ def memory(call: MemoryCall) -> Memory:
 
     request = memory_request(call)
     unsized = request.device is not None
-    whole, access = inspect_with(call, call.target, unsized=unsized)
-    request = with_media(whole, request, call.target, access, call.revision)
-    whole, request = with_base(whole, request, access)
-    return planned(whole.inspection, whole.prediction, request)
+    inspected, access = inspect_with(call, call.target, unsized=unsized)
+    request = with_media(inspected, request, call.target, access, call.revision)
+    inspected, request = with_base(inspected, request, access)
+    return planned(inspected.inspection, inspected.prediction, request)
 
 
 @called_with(RecipesCall)
@@ -380,9 +384,9 @@ def recipes(call: RecipesCall) -> RecipeList:
 
     names = call.names
     chosen = list(RECIPES) if names is None else [find_recipe(name).name for name in names]
-    (found, prediction, *_), _ = inspect_with(call, call.target)
-    sizes = recipe_sizes(found, prediction, chosen)
-    return RecipeList(found.target, found.origin, found.parameters, sizes)
+    (inspected, prediction, *_), _ = inspect_with(call, call.target)
+    sizes = recipe_sizes(inspected, prediction, chosen)
+    return RecipeList(inspected.target, inspected.origin, inspected.parameters, sizes)
 
 
 @called_with(TokenizerCall)
@@ -432,31 +436,33 @@ def runs(call: RunsCall) -> EngineAnswers:
     from .sizing.memory_request import MemoryRequest
 
     checked_options(call)
-    whole, access = inspect_with(call, call.target, unsized=True)
-    whole, _ = with_base(whole, MemoryRequest(LOGICAL), access)
-    return answered(whole.inspection, whole.prediction, call)
+    inspected, access = inspect_with(call, call.target, unsized=True)
+    inspected, _ = with_base(inspected, MemoryRequest(LOGICAL), access)
+    return answered(inspected.inspection, inspected.prediction, call)
 
 
 def with_base(
-    whole: Inspected, wish: MemoryRequest, access: Access
+    inspected: Inspected, request: MemoryRequest, access: Access
 ) -> tuple[Inspected, MemoryRequest]:
     """An adapter's base model in its place, and the adapter's bytes in the wish; unchanged what is
     no adapter, or whose base was not reached."""
-    found = whole.inspection
-    adapter = found.adapter
+    inspection = inspected.inspection
+    adapter = inspection.adapter
     if adapter is None or adapter.base is None or adapter.base_parameters is None:
-        return whole, wish
+        return inspected, request
     from .inspecting.adapter import base_target
     from .sizing.memory_request import AdapterBytes
 
-    is_local = found.origin.kind in ("directory", "file")
+    is_local = inspection.origin.kind in ("directory", "file")
     base = inspect_target(base_target(adapter.base, is_local=is_local), access)
     below = base.inspection
-    name = f"{below.origin.short_name} + {found.origin.short_name}"
+    name = f"{below.origin.short_name} + {inspection.origin.short_name}"
     both = replace(below.origin, name=name, repo_id=None, path=None)  # no place has both
-    named = replace(below, target=found.target, origin=both)
-    own = AdapterBytes(found.origin.short_name, found.nbytes or 0, found.parameters or 0)
-    return base._replace(inspection=named), replace(wish, adapter=own)
+    named = replace(below, target=inspection.target, origin=both)
+    own = AdapterBytes(
+        inspection.origin.short_name, inspection.nbytes or 0, inspection.parameters or 0
+    )
+    return base._replace(inspection=named), replace(request, adapter=own)
 
 
 @called_with(AuditCall)
@@ -535,10 +541,10 @@ def predict(call: PredictCall) -> Prediction:
         from .inspecting.pipelines import several_models
 
         raise several_models(str(call.config), [(part.name, part.declared) for part in parts])
-    found = parts[0].found
-    if isinstance(found, HfinspectError):
-        raise found
-    return found
+    inspection = parts[0].found
+    if isinstance(inspection, HfinspectError):
+        raise inspection
+    return inspection
 
 
 @called_with(PartsCall)
@@ -592,7 +598,9 @@ def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -
     from .inspecting.assumed import assumed_class, assumed_finding
     from .inspecting.pipelines import DeclaredPart
 
-    found = changed(config, overrides)
-    assumed = assumed_class(found.prediction, found.config)
-    notes = (*found.findings, *assumed_finding(assumed, found.prediction))
-    return DeclaredPart("", "", found.config, found.prediction, found.overrides, notes)
+    changed_config = changed(config, overrides)
+    assumed = assumed_class(changed_config.prediction, changed_config.config)
+    notes = (*changed_config.findings, *assumed_finding(assumed, changed_config.prediction))
+    return DeclaredPart(
+        "", "", changed_config.config, changed_config.prediction, changed_config.overrides, notes
+    )

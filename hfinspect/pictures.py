@@ -57,11 +57,11 @@ def portrait(call: PortraitCall) -> Portrait:
     if call.brief:
         from .reports.portrait import Portrait
 
-        whole, _ = inspect_with(call, call.target)
-        return Portrait(whole.inspection, "", None, None, (), "")
+        again, _ = inspect_with(call, call.target)
+        return Portrait(again.inspection, "", None, None, (), "")
     if config_given(call.target) is not None:
-        whole, _ = inspect_with(call, call.target)
-        return _portrait(whole, "only a config was given")
+        again, _ = inspect_with(call, call.target)
+        return _portrait(again, "only a config was given")
     target, source = str(call.target), call.source
     check_source(source, call.overrides)
     access = call.access()
@@ -70,7 +70,7 @@ def portrait(call: PortraitCall) -> Portrait:
     opened = access.open(ref)
     remembering = MemoizedSource(opened)
     with errors_about(ref), closing(remembering):
-        whole = inspect_opened(
+        again = inspect_opened(
             target,
             ref,
             remembering if ref.path is None else opened,
@@ -79,9 +79,9 @@ def portrait(call: PortraitCall) -> Portrait:
             file=call.file,
             overrides=call.overrides,
         )
-        parts = _parts(target, ref, remembering, access, whole, source)
-        audit = _audited(target, ref, call.file, remembering, whole, source)
-        return _portrait(whole, audit, parts, _with_base(whole, access))
+        parts = _parts(target, ref, remembering, access, again, source)
+        audit = _audited(target, ref, call.file, remembering, again, source)
+        return _portrait(again, audit, parts, _with_base(again, access))
 
 
 def _parts(
@@ -89,7 +89,7 @@ def _parts(
     ref: ModelRef,
     opened: MemoizedSource,
     access: Access,
-    whole: Inspected,
+    inspected: Inspected,
     source: SourceChoice,
 ) -> tuple[PartPortrait, ...]:
     """Each part of a pipeline as its own folder says it; its files were read already."""
@@ -98,7 +98,7 @@ def _parts(
 
     parts = []
     # What is changed is the root's config: a part for itself would be shown without the change.
-    members = () if whole.inspection.overrides else whole.inspection.members
+    members = () if inspected.inspection.overrides else inspected.inspection.members
     for member in members[:MAX_PARTS]:
         folder = folder_of(member)
         if not folder:  # of the root there is no inspection without the other parts
@@ -117,16 +117,16 @@ def _audited(
     ref: ModelRef,
     file: str | None,
     opened: MemoizedSource,
-    whole: Inspected,
+    inspected: Inspected,
     source: str,
 ) -> AuditResult | str:
     """The audit of what was inspected, or why there is none."""
-    found = whole.inspection
-    if found.overrides or source == "config":
+    inspection = inspected.inspection
+    if inspection.overrides or source == "config":
         return "only the config was to be read"
-    if found.source == "config" and not found.findings and not found.other_files:
+    if inspection.source == "config" and not inspection.findings and not inspection.other_files:
         return "no weight file was read, and nothing is odd so far; the command audit looks closer"
-    if len(found.tensors) > MAX_AUDITED:
+    if len(inspection.tensors) > MAX_AUDITED:
         return (
             f"of more than {MAX_AUDITED:,} tensors it takes as long as the rest of this page; the "
             "command audit does it"
@@ -137,7 +137,7 @@ def _audited(
     from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
     from .sources.opening import local_source
 
-    shards = () if whole.checkpoint is None else whole.checkpoint.shards
+    shards = () if inspected.checkpoint is None else inspected.checkpoint.shards
     try:
         if ref.path is not None:
             return run_audit(name, local_source(ref.path), file=picked, shards=shards)
@@ -146,38 +146,42 @@ def _audited(
         return str(error)
 
 
-def _explanation(whole: Inspected) -> Explanation | str:
+def _explanation(inspected: Inspected) -> Explanation | str:
     """Where the parameters come from; why that cannot be derived, as text."""
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.gguf_tree import gguf_derivation
 
-    found, prediction = whole.inspection, whole.prediction
-    derivation = gguf_derivation(found) if found.config is None and not found.members else None
-    if prediction is not None and found.config is not None:
-        derivation = Derivation(prediction, found.config)
+    explanation, prediction = inspected.inspection, inspected.prediction
+    derivation = (
+        gguf_derivation(explanation)
+        if explanation.config is None and not explanation.members
+        else None
+    )
+    if prediction is not None and explanation.config is not None:
+        derivation = Derivation(prediction, explanation.config)
     if derivation is not None:
-        return explained(found.target, found, derivation)
-    if found.members:
-        return f"it is a {found.layout} of several parts"
-    return "its architecture is not in the catalog" if found.config else "there is no config"
+        return explained(explanation.target, explanation, derivation)
+    if explanation.members:
+        return f"it is a {explanation.layout} of several parts"
+    return "its architecture is not in the catalog" if explanation.config else "there is no config"
 
 
-def _with_base(whole: Inspected, access: Access) -> tuple[Inspected, MemoryRequest]:
+def _with_base(inspected: Inspected, access: Access) -> tuple[Inspected, MemoryRequest]:
     """What memory is computed for: an adapter with its base model, any other model as it is."""
     from .api import with_base
     from .sizing.engines.registry import LOGICAL
     from .sizing.memory_request import MemoryRequest
 
-    wish = MemoryRequest(LOGICAL)
+    request = MemoryRequest(LOGICAL)
     try:
-        return with_base(whole, wish, access)
+        return with_base(inspected, request, access)
     except HfinspectError:  # the base was there a moment ago
-        return whole, wish
+        return inspected, request
 
 
 def _portrait(
-    whole: Inspected,
+    inspected: Inspected,
     audit: AuditResult | str,
     parts: tuple[PartPortrait, ...] = (),
     sized: tuple[Inspected, MemoryRequest] | None = None,
@@ -188,15 +192,17 @@ def _portrait(
     from .sizing.memory_request import MemoryRequest
     from .sizing.plan import plan
 
-    run, wish = sized or (whole, MemoryRequest(LOGICAL))
-    found, prediction = run.inspection, run.prediction
-    memory = plan(found, prediction, wish)
-    drawn = None if prediction is None else curves(found, prediction, memory, wish)
+    run, asked_request = sized or (inspected, MemoryRequest(LOGICAL))
+    inspection, prediction = run.inspection, run.prediction
+    memory = plan(inspection, prediction, asked_request)
+    drawn = None if prediction is None else curves(inspection, prediction, memory, asked_request)
     # The areas are those of the adapter alone, without its base model's cache.
-    held: tuple[CurveInputs, ...] = ()
-    if run is whole and prediction is not None and drawn is not None:
-        held = held_by_layers(found, prediction, memory)
-    return Portrait(whole.inspection, _explanation(whole), memory, drawn, held, audit, parts)
+    inputs: tuple[CurveInputs, ...] = ()
+    if run is inspected and prediction is not None and drawn is not None:
+        inputs = held_by_layers(inspection, prediction, memory)
+    return Portrait(
+        inspected.inspection, _explanation(inspected), memory, drawn, inputs, audit, parts
+    )
 
 
 @called_with(MemoryCall)
@@ -209,14 +215,14 @@ def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     from .sizing.planned import planned
     from .sizing.recipes.at_recipe import at_recipe
 
-    wish = memory_request(call)
-    whole, access = inspect_with(call, call.target, unsized=wish.device is not None)
-    wish = with_media(whole, wish, call.target, access, call.revision)
-    whole, wish = with_base(whole, wish, access)
-    found = planned(whole.inspection, whole.prediction, wish)
-    if whole.prediction is None or wish.train is not None:
-        return found, None
-    held = whole.inspection
-    if wish.width is not None:
-        held = at_recipe(held, whole.prediction, wish.width)
-    return found, curves(held, whole.prediction, found, wish)
+    request = memory_request(call)
+    inspected, access = inspect_with(call, call.target, unsized=request.device is not None)
+    request = with_media(inspected, request, call.target, access, call.revision)
+    inspected, request = with_base(inspected, request, access)
+    memory = planned(inspected.inspection, inspected.prediction, request)
+    if inspected.prediction is None or request.train is not None:
+        return memory, None
+    inspection = inspected.inspection
+    if request.width is not None:
+        inspection = at_recipe(inspection, inspected.prediction, request.width)
+    return memory, curves(inspection, inspected.prediction, memory, request)

@@ -22,18 +22,14 @@ VAGUE = frozenset("found said held whole wish kept".split())
 #: ``found`` of errors.py is the field of every error: what was there instead of what was expected.
 LEFT: dict[str, int] = {
     "analysis": 1,
-    "api.py": 64,
-    "auditing": 7,
-    "checkpoints": 3,
-    "cli": 159,
+    "checkpoints": 1,
+    "cli": 1,
     "errors.py": 12,
-    "inspecting": 7,
+    "inspecting": 1,
     "media": 63,
-    "pictures.py": 89,
-    "reports": 799,
-    "running": 19,
-    "scanning": 69,
-    "sizing": 778,
+    "reports": 1,
+    "scanning": 65,
+    "sizing": 774,
 }
 
 

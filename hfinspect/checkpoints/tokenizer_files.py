@@ -100,8 +100,8 @@ def read_tokenizer_files(source: Source, folder: str = "", *, tokens: bool = Tru
         findings.append(_unread(path or "", table))
     if left:
         findings.append(Finding("unread", f"{more_are(left, 'chat template')} not read"))
-    kept = table if isinstance(table, TokenTable) else None
-    return TokenizerRead(reads, kept, texts, tuple(findings))
+    token_table = table if isinstance(table, TokenTable) else None
+    return TokenizerRead(reads, token_table, texts, tuple(findings))
 
 
 def _template(source: Source, path: str) -> str:

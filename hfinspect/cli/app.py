@@ -53,18 +53,18 @@ class DefaultGroup(_NarrowHelp, TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each command with the whole first sentence of its help: it wraps, it is never cut."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(1000)) for name, one in found if one is not None]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(1000)) for name, one in commands if one is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Options before any command are those of the program and of ``inspect``."""
-        found = super().shell_complete(ctx, incomplete)
+        completions = super().shell_complete(ctx, incomplete)
         inspect = self.get_command(ctx, "inspect")
         if incomplete.startswith("-") and inspect is not None:
-            found += inspect.shell_complete(ctx, incomplete)
-        return found
+            completions += inspect.shell_complete(ctx, incomplete)
+        return completions
 
 
 class TidyCommand(_NarrowHelp, TyperCommand):

@@ -30,11 +30,11 @@ def architectures(
     from .output import emit
 
     wanted = (search or "").lower()
-    found = [
+    matching = [
         family
         for family in families()
         if any(wanted in name.lower() for name in (*family.model_types, *family.classes))
     ]
-    if not found:
+    if not matching:
         raise nothing_like(wanted)
-    emit(format_, lambda: lay_out(found, wanted), lambda: to_dict(found), output)
+    emit(format_, lambda: lay_out(matching, wanted), lambda: to_dict(matching), output)

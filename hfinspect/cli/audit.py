@@ -207,15 +207,15 @@ def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
         return list(targets)
     from ..scanning.targets import below
 
-    found: list[str] = []
+    names: list[str] = []
     for target in targets:
         for folder in below(Path(target).expanduser()):
-            inside = any(_is_inside(folder, other) for other in found)
+            inside = any(_is_inside(folder, other) for other in names)
             if not inside:
-                found.append(folder)
-    if not found:
+                names.append(folder)
+    if not names:
         raise NothingToInspectError(targets[0], "contains no checkpoint, at any depth")
-    return found
+    return names
 
 
 def _is_inside(folder: str, other: str) -> bool:
@@ -246,15 +246,15 @@ def _show(
         emit(format_, laid_out, lambda: to_dict(results), output)
 
 
-def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
+def _list(rules: Sequence[Rule], format_: str, output: Path | None) -> None:
     from ..reports.verdict import lay_out_rules, rules_to_dict
     from .output import emit
 
     _not_of_rules("--list", format_)
     emit(
         format_,
-        lambda: lay_out_rules(found, lines=format_ == "table"),
-        lambda: rules_to_dict(found),
+        lambda: lay_out_rules(rules, lines=format_ == "table"),
+        lambda: rules_to_dict(rules),
         output,
     )
 

@@ -88,12 +88,12 @@ def _holds(target: str, folder: Path) -> bool:
 def _table(path: Path) -> Mapping[str, Any] | None:
     try:
         data = path.read_bytes()[: MAX_BYTES + 1]
-        whole = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise UsageError(str(path), f"cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(str(path), f"is not TOML: {error}") from None
-    tool = whole.get("tool")
+    tool = document.get("tool")
     table = tool.get("hfinspect") if isinstance(tool, dict) else None
     return table if isinstance(table, dict) else None
 

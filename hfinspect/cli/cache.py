@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("cache", epilog="Example: hfinspect cache info")(cache)
 
 
-def _confirmed(found: CacheInfo) -> bool:
+def _confirmed(info: CacheInfo) -> bool:
     """The answer of who sits at the terminal; an empty cache needs none.
 
     Raises UsageError where there is none.
@@ -26,8 +26,8 @@ def _confirmed(found: CacheInfo) -> bool:
     from ..core.text import byte_size
     from ..errors import UsageError
 
-    what = f"{found.entries:,} entries, {byte_size(found.nbytes)}, in {found.path}"
-    if not found.entries:
+    what = f"{info.entries:,} entries, {byte_size(info.nbytes)}, in {info.path}"
+    if not info.entries:
         return True
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
@@ -63,27 +63,27 @@ def cache(
 
     if action not in ("info", "clear"):
         raise UsageError(f"cache {action}", "is unknown", expected="info or clear")
-    kept = HeaderCache(directory())
-    if action == "clear" and not yes and not _confirmed(kept.info()):
+    headers = HeaderCache(directory())
+    if action == "clear" and not yes and not _confirmed(headers.info()):
         action = "kept"
-    found = kept.clear() if action == "clear" else kept.info()
+    info = headers.clear() if action == "clear" else headers.info()
     verb = {"clear": "deleted", "kept": "not deleted"}.get(action, "holds")
     facts = Facts(
         (
-            ("cache", found.path),
-            (verb, f"{found.entries:,} entries, {byte_size(found.nbytes)}"),
-            ("limit", byte_size(found.max_bytes)),
+            ("cache", info.path),
+            (verb, f"{info.entries:,} entries, {byte_size(info.nbytes)}"),
+            ("limit", byte_size(info.max_bytes)),
         )
     )
     emit(
         format_,
         lambda: Document("", (facts,)),
         lambda: {
-            "path": found.path,
+            "path": info.path,
             "action": action,
-            "entries": found.entries,
-            "nbytes": found.nbytes,
-            "max_bytes": found.max_bytes,
+            "entries": info.entries,
+            "nbytes": info.nbytes,
+            "max_bytes": info.max_bytes,
         },
         None,
     )

@@ -85,9 +85,14 @@ def show(
 
     checked_format(format_)
     with reading_line(*models) as progress:
-        found = api.compare(*models, **reads, announce=_announce, progress=progress)
-    emit(format_, lambda: lay_out(found, drawn=format_ == "html"), lambda: found.to_dict(), output)
-    return found
+        comparison = api.compare(*models, **reads, announce=_announce, progress=progress)
+    emit(
+        format_,
+        lambda: lay_out(comparison, drawn=format_ == "html"),
+        lambda: comparison.to_dict(),
+        output,
+    )
+    return comparison
 
 
 def _announce(cost: ReadingCost) -> None:

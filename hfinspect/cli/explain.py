@@ -91,20 +91,20 @@ def explain(
         raise UsageError("--context, --batch, --engine and --kv-dtype", "need --cache")
     # The model may be open already.
     reads: dict[str, Any] = {**given(reading), **access.given(), "session": ctx.obj}
-    found: Explanation | CacheDerivation
+    explanation: Explanation | CacheDerivation
     with reading_line(model, revision=reading.revision) as progress:
         if of_cache:
-            found = api.explain_cache(model, **given(cache), **reads, progress=progress)
+            explanation = api.explain_cache(model, **given(cache), **reads, progress=progress)
         else:
-            found = api.explain(model, against=against, **reads, progress=progress)
+            explanation = api.explain(model, against=against, **reads, progress=progress)
     canvas = canvas_of_stdout() if output is None else FILE
 
     def document() -> Document:
-        if isinstance(found, CacheDerivation):
-            laid_out = cache_derived.lay_out(found)
+        if isinstance(explanation, CacheDerivation):
+            laid_out = cache_derived.lay_out(explanation)
         else:
-            laid_out = explained.lay_out(found, depth=depth, drawn=format_ == "html")  # type: ignore[arg-type]
+            laid_out = explained.lay_out(explanation, depth=depth, drawn=format_ == "html")  # type: ignore[arg-type]
         plain = format_ == "table" and not canvas.unicode
         return explained.in_ascii(laid_out) if plain else laid_out
 
-    write(render(format_, document, found.to_dict, canvas, command_line), output)
+    write(render(format_, document, explanation.to_dict, canvas, command_line), output)

@@ -93,10 +93,12 @@ def memory(
     drawn = format_ == "html"
     with reading_line(models[0], revision=reading.revision) as progress:
         ask: Any = pictures.memory_drawn if drawn else api.memory
-        found = ask(models[0], **asked, progress=progress)
-    found, curves = found if drawn else (found, None)
-    emit(format_, lambda: lay_out(found, curves, drawn=drawn, full=details), found.to_dict, output)
-    _end_with([found])
+        answer = ask(models[0], **asked, progress=progress)
+    answer, curves = answer if drawn else (answer, None)
+    emit(
+        format_, lambda: lay_out(answer, curves, drawn=drawn, full=details), answer.to_dict, output
+    )
+    _end_with([answer])
 
 
 def _quantized(
@@ -112,8 +114,8 @@ def _quantized(
         raise UsageError("--quantize", "takes one model at a time")
     chosen = None if names.strip().lower() == "all" else names.split(",")
     with reading_line(models[0], revision=reads["revision"]) as progress:
-        found = api.recipes(models[0], chosen, **reads, progress=progress)
-    emit(format_, lambda: lay_out(found), found.to_dict, output)
+        recipes = api.recipes(models[0], chosen, **reads, progress=progress)
+    emit(format_, lambda: lay_out(recipes), recipes.to_dict, output)
 
 
 def _listed(format_: str, output: Path | None) -> None:
@@ -122,8 +124,8 @@ def _listed(format_: str, output: Path | None) -> None:
     from ..sizing.cards import cards
     from .output import emit
 
-    found = list(cards().values())
-    emit(format_, lambda: lay_out_cards(found), lambda: cards_to_dict(found), output)
+    all_cards = list(cards().values())
+    emit(format_, lambda: lay_out_cards(all_cards), lambda: cards_to_dict(all_cards), output)
 
 
 def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Path | None) -> None:
@@ -134,16 +136,16 @@ def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Pa
 
     with reading_line(*models) as progress:
         shares = joined(progress, len(models)) if progress else [None] * len(models)
-        found = [
+        memories = [
             api.memory(model, **asked, progress=share)
             for model, share in zip(models, shares, strict=True)
         ]
-    emit(format_, lambda: lay_out(found), lambda: to_dict(found), output)
-    _end_with(found)
+    emit(format_, lambda: lay_out(memories), lambda: to_dict(memories), output)
+    _end_with(memories)
 
 
-def _end_with(found: Sequence[Memory]) -> None:
+def _end_with(memories: Sequence[Memory]) -> None:
     """1 if the device does not hold one of them, 6 if that depends."""
-    answers = [one.fits for one in found if one.verdict is not None]
+    answers = [one.fits for one in memories if one.verdict is not None]
     if not all(answers):
         raise typer.Exit(1 if False in answers else UNDECIDED)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_CARD: Final = 10_000_000
 
 
-def update(card: Path, found: Portrait, document: Document) -> None:
+def update(card: Path, portrait: Portrait, document: Document) -> None:
     """Put the block into ``card`` and the picture next to it; what is the same is not written.
 
     Raises UsageError, EntryNotFoundError, UnreadableError, LimitError.
@@ -29,8 +29,8 @@ def update(card: Path, found: Portrait, document: Document) -> None:
     from .output import write
 
     text = _read(card)
-    inspection = found.inspection
-    drawn = replace(lay_out(found), title=_name(inspection))
+    inspection = portrait.inspection
+    drawn = replace(lay_out(portrait), title=_name(inspection))
     for path, new in (
         (card, replaced(text, render(inspection, document), str(card))),
         (card.parent / PICTURE, svg.render(drawn) + "\n"),

@@ -198,5 +198,5 @@ class AccessFlags(LoginOptions):
 
     def given(self) -> dict[str, Any]:
         """As arguments of a verb."""
-        kept = kept_headers(no_cache=self.no_cache, refresh=self.refresh)
-        return {**given(self), "cache": kept}
+        header_cache = kept_headers(no_cache=self.no_cache, refresh=self.refresh)
+        return {**given(self), "cache": header_cache}

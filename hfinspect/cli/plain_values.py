@@ -64,10 +64,10 @@ def _within(
     plain: Callable[[Any], Any], least: float | None, most: float | None
 ) -> Callable[[Any], object]:
     def limited(value: Any) -> object:
-        found = plain(value)
-        if (least is not None and found < least) or (most is not None and found > most):
+        shortened = plain(value)
+        if (least is not None and shortened < least) or (most is not None and shortened > most):
             raise NotPlainError
-        return found
+        return shortened
 
     return plain if least is None and most is None else limited
 

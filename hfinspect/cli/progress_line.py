@@ -116,10 +116,10 @@ class Progress:
         share = f" ({self.done * 100 // self.total}%)" if self.total else ""
         rate = f"{self.done / max(now - self._begun, 1e-9):.1f}/s"
         failed = f"{self.failed:,} failed"
-        whole = [] if left is None else [f"{spoken(left)} left"]
-        last = [text.replace("about ", "") for text in whole]
+        parts = [] if left is None else [f"{spoken(left)} left"]
+        last = [text.replace("about ", "") for text in parts]
         return self._fitting(
-            "  ".join([f"{count}{share}", rate, failed, *whole]),
+            "  ".join([f"{count}{share}", rate, failed, *parts]),
             "  ".join([f"{count}{share}", failed, *last]),
             "  ".join([count, failed, *last]),
             "  ".join([count, *last]),
@@ -209,8 +209,8 @@ def seconds_of(quota: QuotaUse, rows: int, done: int, work: float) -> float:
 
 def clock(seconds: float) -> str:
     """``1:52``."""
-    whole = math.ceil(seconds)
-    return f"{whole // 60}:{whole % 60:02d}"
+    total = math.ceil(seconds)
+    return f"{total // 60}:{total % 60:02d}"
 
 
 def spoken(seconds: float) -> str:

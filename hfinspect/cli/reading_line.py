@@ -49,14 +49,14 @@ def reading_line(
 
 def _first(targets: Sequence[str], revision: str | None, what: str) -> str:
     """What is true before anything has come in."""
-    whole = clean(targets[0]) if len(targets) == 1 else f"{len(targets):,} models"
+    subject = clean(targets[0]) if len(targets) == 1 else f"{len(targets):,} models"
     here = all(map(_is_here, targets))
     if here:
-        return f"reading {whole}"
-    if len(targets) > 1 or "@" in whole or "://" in whole:
-        return f"requesting from the Hub: {whole}"
+        return f"reading {subject}"
+    if len(targets) > 1 or "@" in subject or "://" in subject:
+        return f"requesting from the Hub: {subject}"
     of = f"{what or clean(revision or 'main')} of"
-    return f"requesting from the Hub: {of} {whole}"
+    return f"requesting from the Hub: {of} {subject}"
 
 
 def _is_here(target: str) -> bool:

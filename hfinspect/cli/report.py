@@ -36,5 +36,5 @@ def report(
     from .output import checked_format, emit
 
     checked_format(format_)
-    found = summed(rows)
-    emit(format_, lambda: lay_out(found), found.to_dict, output)
+    summary = summed(rows)
+    emit(format_, lambda: lay_out(summary), summary.to_dict, output)

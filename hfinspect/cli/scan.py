@@ -200,7 +200,7 @@ def scan(
     checked("source", reading.source, SOURCES)
     cache_dir = None if no_cache else kept_headers.directory()
     asked = ScanOptions(**given(reading, login), cache_dir=cache_dir)
-    wish = memory_wish(**given(memory))
+    request = memory_wish(**given(memory))
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
         raise _no_order_of_rows(sort)
@@ -222,9 +222,11 @@ def scan(
     if totals_only:
         if recursive:
             raise UsageError("--totals-only", "is about models of the Hub", expected="a list")
-        job = _reported(query, asked, targets, limit, columns, audit or wish is not None, refresh)
+        job = _reported(
+            query, asked, targets, limit, columns, audit or request is not None, refresh
+        )
     else:
-        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
+        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, request)
     if by_column:
         if sort not in job.types:
             raise UsageError(
@@ -318,9 +320,9 @@ def _reported(
     work = Reported(asked, chosen, refresh)
     named_too = (*chosen, *_named(columns))
     if not query:
-        found = named(text, False, limit)
-        total = sum(1 for _ in found)
-        return Job(found, total, work, chosen, named=named_too, options=asked)
+        targets = named(text, False, limit)
+        total = sum(1 for _ in targets)
+        return Job(targets, total, work, chosen, named=named_too, options=asked)
     list_from = partial(listed, asked, query, limit, work.expand)
     return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=asked)
 
@@ -338,7 +340,7 @@ def _inspected(
     columns: str | None,
     audit: bool,
     refresh: bool,
-    wish: MemoryRequest | None,
+    request: MemoryRequest | None,
 ) -> Job:
     """An inspection of every target."""
     from functools import partial
@@ -354,20 +356,22 @@ def _inspected(
         chosen += tuple(AUDIT_COLUMNS)
     audits = tuple(name for name in chosen if name in AUDIT_COLUMNS)
     of_memory = tuple(name for name in chosen if name in MEMORY_COLUMNS)
-    if wish is not None and not of_memory:
+    if request is not None and not of_memory:
         chosen += tuple(MEMORY_COLUMNS)
-        of_memory = _SHOWN if wish.device is not None else _SIZES
-    if wish is None and of_memory:
+        of_memory = _SHOWN if request.device is not None else _SIZES
+    if request is None and of_memory:
         raise UsageError(
             f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
         )
-    work = RowWork(asked, chosen, bool(audits), refresh, wish)
+    work = RowWork(asked, chosen, bool(audits), refresh, request)
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
         expand = ("sha", "siblings", "private", *INFO)
         list_from = partial(listed, asked, query, limit, expand)
         items = list_from()
-        return Job(items, limit, work, chosen, query, list_from, wanted, options=asked, wish=wish)
-    found = named(text, recursive, limit)
-    total = sum(1 for _ in found)  # a list that is none is refused before anything is asked
-    return Job(found, total, work, chosen, named=wanted, options=asked, wish=wish)
+        return Job(
+            items, limit, work, chosen, query, list_from, wanted, options=asked, wish=request
+        )
+    targets = named(text, recursive, limit)
+    total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
+    return Job(targets, total, work, chosen, named=wanted, options=asked, wish=request)

@@ -85,11 +85,11 @@ class ScanPlan:
         if self.format_ in ROW_DOCUMENTS or self.folder is not None:
             return
         for path in (self.output, rows_of_parquet(self.output)):
-            found = _rows_in(path, header=self.format_ == "csv" and self.header)
-            if found:
+            rows = _rows_in(path, header=self.format_ == "csv" and self.header)
+            if rows:
                 raise UsageError(
                     str(self.output),
-                    found,
+                    rows,
                     hint="--resume goes on after its last row, --overwrite begins again",
                 )
 
@@ -189,10 +189,10 @@ def followed(
         if on_finished is not None:
             on_finished(item, row, early)
 
-    found = session.rows(
+    session_rows = session.rows(
         job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row
     )
-    rows = _counted(found, tally)
+    rows = _counted(session_rows, tally)
     try:
         yield from rows if job.sort is None else sorted_by([*rows], job.sort)
     finally:
@@ -217,8 +217,8 @@ def _has_token(job: Job) -> Callable[[], bool]:
     return has_token
 
 
-def _counted(found: Iterable[Row], tally: Tally) -> Iterator[Row]:
-    for row in found:
+def _counted(rows: Iterable[Row], tally: Tally) -> Iterator[Row]:
+    for row in rows:
         tally.failures += session.failed(row)
         yield row
         if tally.enough:

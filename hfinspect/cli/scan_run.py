@@ -175,7 +175,7 @@ def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, ta
     journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
     with journal, Early(path, columns) as early:
         there = journal.open(resume=plan.resume)
-        tally.before, tally.rows = sum(not kept.ok for kept in there), len(there)
+        tally.before, tally.rows = sum(not old_row.ok for old_row in there), len(there)
         left = not_there(job.items, there) if job.query else left_to_do(job.items, there, path)
         items = with_rows(left, early.open(resume=plan.resume))
         total = None if job.total is None else max(job.total - len(there), 0)

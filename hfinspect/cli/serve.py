@@ -61,8 +61,8 @@ def serve(
     from .streams import complain, standard_output
 
     named = _existing(paths or ())
-    kept = kept_headers(no_cache=no_cache, refresh=refresh)
-    reach = Reach(own_login=True, token=token, cache=kept, opened=OpenModels())
+    header_cache = kept_headers(no_cache=no_cache, refresh=refresh)
+    reach = Reach(own_login=True, token=token, cache=header_cache, opened=OpenModels())
     with only_below([*named, cache_directory()]), Served(named, reach, port) as server:
         with standard_output() as out:
             print(server.address, file=out, flush=True)
@@ -77,7 +77,7 @@ def _existing(paths: Sequence[Path]) -> list[Path]:
     """The paths, each of which can be read. Raises EntryNotFoundError and UnreadableError."""
     from ..errors import EntryNotFoundError, UnreadableError
 
-    found = []
+    folders = []
     for given in paths:
         path = given
         with suppress(RuntimeError):  # no such user
@@ -93,8 +93,8 @@ def _existing(paths: Sequence[Path]) -> list[Path]:
             ) from None
         except OSError as error:
             raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None
-        found.append(path)
-    return found
+        folders.append(path)
+    return folders
 
 
 def _show(address: str) -> None:

@@ -42,36 +42,40 @@ def show_model(
 
         ask = partial(portrait, brief=format_ != "html")
     with reading_line(model, revision=reads.get("revision")) as progress:
-        found = ask(model, **reads, progress=progress)
-    inspection = found.inspection if drawn else found
+        answer = ask(model, **reads, progress=progress)
+    inspection = answer.inspection if drawn else answer
     if update is not None or format_ == "card":
         shown = _in_text(inspection, by)
         if update is not None:
             from . import model_card
 
-            return model_card.update(update, found, shown)
+            return model_card.update(update, answer, shown)
         from ..reports.card_block import render
 
         return write(render(inspection, shown), output)
     lay_out = _pictured if drawn else _in_text
-    emit(format_, lambda: lay_out(found, by), inspection.to_dict, output, PICTURED)
+    emit(format_, lambda: lay_out(answer, by), inspection.to_dict, output, PICTURED)
     return None
 
 
-def _in_text(found: Inspection, by: str) -> Document:
+def _in_text(inspection: Inspection, by: str) -> Document:
     from ..analysis.count import per_layer
     from ..reports.overview import lay_out
 
-    return lay_out(found, by=by, groups=_groups(found, by), layers=per_layer(found.tensors))
+    return lay_out(
+        inspection, by=by, groups=_groups(inspection, by), layers=per_layer(inspection.tensors)
+    )
 
 
-def _pictured(found: Portrait, by: str) -> Document:
+def _pictured(portrait: Portrait, by: str) -> Document:
     from ..reports.portrait import lay_out
 
-    return lay_out(found, by=by, groups=_groups(found.inspection, by))
+    return lay_out(portrait, by=by, groups=_groups(portrait.inspection, by))
 
 
-def _groups(found: Inspection, by: str) -> Mapping[str, Totals]:
+def _groups(inspection: Inspection, by: str) -> Mapping[str, Totals]:
     from ..analysis.count import GROUPINGS, grouped
 
-    return found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])
+    return (
+        inspection.components if by == "component" else grouped(inspection.tensors, GROUPINGS[by])
+    )

@@ -63,7 +63,7 @@ def tensors(
     if sort is not None:
         checked("--sort", sort, TENSOR_SORTS)
     with reading_line(model, revision=reading.revision) as progress:
-        found = api.inspect(
+        inspection = api.inspect(
             model,
             **given(reading),
             **access.given(),
@@ -71,20 +71,22 @@ def tensors(
         )
     on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"
     fold = on_screen and not every
-    named = [t for t in found.tensors if match is None or fnmatchcase(t.name, match)]
+    named = [t for t in inspection.tensors if match is None or fnmatchcase(t.name, match)]
     chosen = in_order(named, sort)[: None if fold else top]
     emit(
         format_,
         lambda: lay_out(
-            titled(found.origin.name, found.overrides),
+            titled(inspection.origin.name, inspection.overrides),
             chosen,
             fold=fold,
             sort=sort,
             top=top,
-            summary=summary(found),
-            changed=found.overrides,
-            assumed=found.assumed.text(found.parameters or 0) if found.assumed else "",
+            summary=summary(inspection),
+            changed=inspection.overrides,
+            assumed=inspection.assumed.text(inspection.parameters or 0)
+            if inspection.assumed
+            else "",
         ),
-        lambda: replace(found, tensors=chosen).to_dict(tensors=True),
+        lambda: replace(inspection, tensors=chosen).to_dict(tensors=True),
         output,
     )

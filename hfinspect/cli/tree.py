@@ -38,7 +38,7 @@ def tree(
 
     checked_format(format_)
     with reading_line(model, revision=part.revision, what="config.json"):
-        found, origin = api.predict_parts(
+        answer, origin = api.predict_parts(
             model,
             **given(part),
             **access.given(),
@@ -47,10 +47,10 @@ def tree(
         PartTree(one.name, one.declared, problem=str(one.found))
         if isinstance(one.found, HfinspectError)
         else PartTree(one.name, one.declared, outline(one.found.root, one.found.specs, depth))
-        for one in found
+        for one in answer
     ]
-    changed = tuple(change for one in found for change in one.overrides)
-    notes = tuple(finding.text for one in found for finding in one.findings)
+    changed = tuple(change for one in answer for change in one.overrides)
+    notes = tuple(finding.text for one in answer for finding in one.findings)
     emit(
         format_,
         lambda: lay_out(titled(origin.name, changed), parts, [str(one) for one in changed], notes),

@@ -105,8 +105,12 @@ def _configs(read: TokenizerRead) -> list[tuple[str, Mapping[str, object]]]:
 def _name(origin: Origin, model: ModelRead) -> str:
     """The model's name without its owner; of files on a disk, whose folder may be called anything,
     the one that the config keeps."""
-    kept = (model.config or {}).get("_name_or_path")
-    name = kept if origin.repo_id is None and isinstance(kept, str) and kept else origin.short_name
+    own_name = (model.config or {}).get("_name_or_path")
+    name = (
+        own_name
+        if origin.repo_id is None and isinstance(own_name, str) and own_name
+        else origin.short_name
+    )
     return name.rstrip("/").rpartition("/")[2]
 
 

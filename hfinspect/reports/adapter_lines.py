@@ -13,7 +13,7 @@ from .document import Block, Cell, Column, Facts, Paragraph, Table
 MAX_ROWS = 60
 
 
-def lay_out(found: Inspection, derived: LowRank) -> Iterator[Block]:
+def lay_out(inspection: Inspection, derived: LowRank) -> Iterator[Block]:
     """The rule, one row for equal modules, and what that comes to next to the base model."""
     if not derived.modules:
         yield Paragraph("The count cannot be derived: the file holds no pairs of low-rank matrices")
@@ -26,7 +26,7 @@ def lay_out(found: Inspection, derived: LowRank) -> Iterator[Block]:
     yield _modules(derived)
     if derived.others:
         yield _others(derived)
-    yield Facts(tuple(_sums(found, derived)))
+    yield Facts(tuple(_sums(inspection, derived)))
 
 
 def _modules(derived: LowRank) -> Table:
@@ -69,24 +69,26 @@ def _others(derived: LowRank) -> Table:
     return Table(columns, rows, title=f"Tensors that are whole{more}")
 
 
-def _sums(found: Inspection, derived: LowRank) -> Iterator[tuple[str, str]]:
+def _sums(inspection: Inspection, derived: LowRank) -> Iterator[tuple[str, str]]:
     counts = [pattern.parameters for pattern in derived.others]
     known = [count for count in counts if count is not None]
     if len(known) == len(counts):
-        whole = derived.parameters + sum(known)
+        total = derived.parameters + sum(known)
         more = f": {derived.parameters:,} low-rank + {sum(known):,} in whole tensors"
-        yield "adapter", f"{with_rounded(whole)} parameters" + (more if known else "")
+        yield "adapter", f"{with_rounded(total)} parameters" + (more if known else "")
     replaced = sum(m.modules * m.inputs * m.outputs for m in derived.modules)
     share = 100 * derived.parameters / replaced
     changed = f"{with_rounded(replaced)} parameters of the base model (inputs × outputs each)"
     yield "changed weights", f"{changed}; the low-rank matrices are {share:.3g}% of them"
-    adapter = found.adapter
+    adapter = inspection.adapter
     if adapter is None or adapter.base is None:
         return
-    if adapter.base_parameters is None or found.parameters is None:
+    if adapter.base_parameters is None or inspection.parameters is None:
         yield "base", f"{adapter.base}; its size is unknown"
         return
-    both = adapter.base_parameters + found.parameters
-    summed = f"{adapter.base_parameters:,} + {found.parameters:,} = {with_rounded(both)} parameters"
-    own = f"{100 * found.parameters / both:.3g}% of them are the adapter's"
+    both = adapter.base_parameters + inspection.parameters
+    summed = (
+        f"{adapter.base_parameters:,} + {inspection.parameters:,} = {with_rounded(both)} parameters"
+    )
+    own = f"{100 * inspection.parameters / both:.3g}% of them are the adapter's"
     yield "with its base", f"{summed}; {own}"

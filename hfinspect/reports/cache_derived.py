@@ -7,29 +7,29 @@ from .cache_lines import cost
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 
 
-def lay_out(found: CacheDerivation) -> Document:
+def lay_out(derivation: CacheDerivation) -> Document:
     """First the cost of a token, then where it comes from."""
-    table = _lines(found, exact=False)
-    blocks: list[Block] = [_facts(found), _symbols(found), table]
-    blocks += [Paragraph(note, "note") for note in found.notes]
-    title = f"Cache of {found.origin.name}"
-    return Document(title, tuple(blocks), _lines(found, exact=True))
+    table = _lines(derivation, exact=False)
+    blocks: list[Block] = [_facts(derivation), _symbols(derivation), table]
+    blocks += [Paragraph(note, "note") for note in derivation.notes]
+    title = f"Cache of {derivation.origin.name}"
+    return Document(title, tuple(blocks), _lines(derivation, exact=True))
 
 
-def _facts(found: CacheDerivation) -> Facts:
-    cache = found.cache
+def _facts(derivation: CacheDerivation) -> Facts:
+    cache = derivation.cache
     version = f" {cache.version}" if cache.version else ""
-    kind = f" (model_type {found.model_type})" if found.model_type else ""
+    kind = f" (model_type {derivation.model_type})" if derivation.model_type else ""
     items = [
         ("cache", cost(cache)),
         ("sum", f"{cache.nbytes:,} bytes"),
-        ("model", f"{found.architecture}{kind}"),
+        ("model", f"{derivation.architecture}{kind}"),
         ("engine", f"{cache.engine}{version}"),
     ]
     return Facts(tuple(items))
 
 
-def _symbols(found: CacheDerivation) -> Table:
+def _symbols(derivation: CacheDerivation) -> Table:
     columns = (
         Column("letter", "", "math"),
         Column("value", "value", "int"),
@@ -38,9 +38,9 @@ def _symbols(found: CacheDerivation) -> Table:
     )
     rows: list[tuple[Cell, ...]] = [
         (one.letter, one.value, one.meaning, "" if " " in one.key else one.key)
-        for one in found.letters
+        for one in derivation.letters
     ]
-    cache = found.cache
+    cache = derivation.cache
     rows.append(("N", cache.tokens, "tokens of a sequence", ""))
     rows.append(("b", cache.batch, "sequences", ""))
     if cache.encoder_tokens is not None:
@@ -48,7 +48,7 @@ def _symbols(found: CacheDerivation) -> Table:
     return Table(columns, tuple(rows), title="Symbols", optional=("key",))
 
 
-def _lines(found: CacheDerivation, *, exact: bool) -> Table:
+def _lines(derivation: CacheDerivation, *, exact: bool) -> Table:
     columns = (
         Column("layers", "layers"),
         Column("keeps", "keeps"),
@@ -58,9 +58,9 @@ def _lines(found: CacheDerivation, *, exact: bool) -> Table:
         Column("width", "× bytes"),
         Column("nbytes", "bytes", "int"),
     )
-    rows = [_row(line) for line in found.lines]
+    rows = [_row(line) for line in derivation.lines]
     if not exact:
-        rows.append(("total", "", "", "", "", "", found.cache.nbytes))
+        rows.append(("total", "", "", "", "", "", derivation.cache.nbytes))
     optional = ("keeps", "layers", "numbers")
     return Table(columns, tuple(rows), title="Line by line", total=not exact, optional=optional)
 

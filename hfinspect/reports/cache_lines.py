@@ -23,10 +23,10 @@ def cost(cache: CacheSize) -> str:
     why = f"; {cache.assumed}" if cache.assumed else ""
     about = f"({cache.dtype}, batch {cache.batch}{why})"
     if not cache.per_token_first and not cache.encoder_tokens:
-        whole = f"; {byte_size(cache.nbytes)} in all" if cache.batch > 1 else ""
-        return f"{per_token(cache)}{whole} {about}"
-    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
-    return f"{per_token(cache)}; {held} {about}"
+        in_all = f"; {byte_size(cache.nbytes)} in all" if cache.batch > 1 else ""
+        return f"{per_token(cache)}{in_all} {about}"
+    amount = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
+    return f"{per_token(cache)}; {amount} {about}"
 
 
 def per_token(cache: CacheSize) -> str:

@@ -30,7 +30,7 @@ _LEFT_OUT: Final = frozenset({"path", "files", "chosen", "location", "on the Hub
 def render(inspection: Inspection, document: Document) -> str:
     """The block. ``document`` is the inspection's own layout; without what concerns this machine
     and without remarks, which are for the one who writes the card."""
-    blocks = [kept for block in document.blocks if (kept := _kept(block)) is not None]
+    blocks = [before for block in document.blocks if (before := _kept(block)) is not None]
     picture = f"![Where the parameters are: {escaped(document.summary)}]({PICTURE})"
     body = as_markdown(Document("", tuple(blocks), None, document.summary))
     return "\n\n".join((BEGIN, "## What is inside", picture, body, _source(inspection), END))
@@ -88,10 +88,10 @@ def _marks(lines: list[str]) -> tuple[list[int], list[int], int]:
     the line whose fence is never closed, 0 for none."""
     begins, ends, fence, opened = [], [], "", 0
     for at, line in enumerate(lines):
-        found = _FENCE.match(line)
-        if found and not fence:
-            fence, opened = found[1], at + 1
-        elif found and found[1].startswith(fence) and not line[found.end() :].strip():
+        match = _FENCE.match(line)
+        if match and not fence:
+            fence, opened = match[1], at + 1
+        elif match and match[1].startswith(fence) and not line[match.end() :].strip():
             fence, opened = "", 0
         elif not fence and _BEGIN.fullmatch(line):
             begins.append(at)

@@ -84,9 +84,9 @@ def _bar(name: str, model: Inspection) -> Iterator[Block]:
     from .drawings import StackedBar
     from .headline import summary
 
-    whole = model.parameters
+    total = model.parameters
     known = [(name, totals.parameters) for name, totals in model.components.items()]
-    pieces = tuple((name, size / whole, spelled(size)) for name, size in known if size and whole)
+    pieces = tuple((name, size / total, spelled(size)) for name, size in known if size and total)
     yield Paragraph(f"{name}: {summary(model)}")
     yield StackedBar("parameters", pieces)
 
@@ -122,11 +122,11 @@ def _lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
         yield from line(name, lambda m, name=name: _part(m, name), _count, f"  {name}")  # type: ignore[misc]
     spans = {id(m): per_layer(m.tensors) for m in models}
     for name in names:
-        found = tuple(spans[id(m)].get(name) for m in models)
-        if any(found):
-            least = tuple(None if span is None else span[0] for span in found)
-            most = tuple(None if span is None else span[1] for span in found)
-            shown = tuple(map(_span, found))
+        spans_of_models = tuple(spans[id(m)].get(name) for m in models)
+        if any(spans_of_models):
+            least = tuple(None if span is None else span[0] for span in spans_of_models)
+            most = tuple(None if span is None else span[1] for span in spans_of_models)
+            shown = tuple(map(_span, spans_of_models))
             yield _Line(f"{name}_per_layer", least, f"  {name} per layer", shown)
             if least != most:
                 yield _Line(f"{name}_per_layer_most", most)

@@ -19,12 +19,12 @@ def render(document: Document) -> str:
     table = document.main or next((b for b in document.in_text if isinstance(b, Table)), None)
     if table is None:
         return ""
-    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    shown = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([plain(table.columns[i].name) for i in kept])
+    writer.writerow([plain(table.columns[i].name) for i in shown])
     for row in table.rows:
-        writer.writerow([plain(row[i]) for i in kept])
+        writer.writerow([plain(row[i]) for i in shown])
     return out.getvalue().rstrip("\n")
 
 

@@ -120,7 +120,7 @@ def fewer(treemap: Treemap, most: int) -> Treemap:
         return max((size or 0) / total for size, total in sizes)
 
     chosen = set(sorted(range(len(leaves)), key=weight, reverse=True)[:most])
-    kept = [leaf for i, leaf in enumerate(leaves) if i in chosen]
+    chosen_leaves = [leaf for i, leaf in enumerate(leaves) if i in chosen]
     others: dict[tuple[str, str], list[Leaf]] = {}
     for i, leaf in enumerate(leaves):
         if i not in chosen:
@@ -130,10 +130,10 @@ def fewer(treemap: Treemap, most: int) -> Treemap:
             None if any(s is None for s in column) else sum(s or 0 for s in column)
             for column in zip(*(leaf.sizes for leaf in group), strict=True)
         )
-        kept.append(Leaf(part, component, "", f"{len(group):,} smaller", sizes))
+        chosen_leaves.append(Leaf(part, component, "", f"{len(group):,} smaller", sizes))
     left = len(leaves) - len(chosen)
     text = f"the {left:,} smallest areas are one for each component"
-    return replace(treemap, leaves=tuple(kept), rest=text)
+    return replace(treemap, leaves=tuple(chosen_leaves), rest=text)
 
 
 class Stretch(NamedTuple):

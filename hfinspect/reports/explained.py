@@ -281,8 +281,8 @@ def _share_text(share: Share, section: Section) -> str:
     formula = f"{share.formula.text} = " if share.formula else ""
     if section.copies == 1:
         return f"{formula}{share.value:,}"
-    whole = share.value * section.copies
-    return f"{formula}{share.value:,} per layer, {whole:,} in all {section.copies} layers"
+    total = share.value * section.copies
+    return f"{formula}{share.value:,} per layer, {total:,} in all {section.copies} layers"
 
 
 def _sum_table(e: Explanation) -> Table:
@@ -386,19 +386,25 @@ def _grouped(remarks: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _rule_of_thumb(e: Explanation) -> str:
-    found = e.approximation
-    assert found is not None
+    approximation = e.approximation
+    assert approximation is not None
     error = ""
-    if found.non_embedding:
-        off = (found.formula.value - found.non_embedding) / found.non_embedding * 100
-        error = f", {off:+.2f}% of the {found.non_embedding:,} outside the embeddings".replace(
-            "-", "−"
+    if approximation.non_embedding:
+        off = (
+            (approximation.formula.value - approximation.non_embedding)
+            / approximation.non_embedding
+            * 100
         )
-    rest = f" = {found.rest.text}" if found.rest else ""
-    rough, left = found.formula, f"{found.left_over:,}".replace("-", "−")
+        error = (
+            f", {off:+.2f}% of the {approximation.non_embedding:,} outside the embeddings".replace(
+                "-", "−"
+            )
+        )
+    rest = f" = {approximation.rest.text}" if approximation.rest else ""
+    rough, left = approximation.formula, f"{approximation.left_over:,}".replace("-", "−")
     square = rough.text.rpartition("·")[2]
     return (
         f"{rough.text} = {rough.value:,} (attention of 4·{square}, MLPs of 8·{square}){error}; "
-        f"embedding + {rough.text} = {found.embedding + rough.value:,}, and {left} are left "
-        f"over{rest}"
+        f"embedding + {rough.text} = {approximation.embedding + rough.value:,}, and {left} are "
+        f"left over{rest}"
     )

@@ -78,9 +78,9 @@ def folded_findings(findings: Iterable[AuditFinding]) -> list[tuple[AuditFinding
         numbers = tuple(int(number) for number in _NUMBER.findall(name))
         alike.setdefault(key, []).append((numbers, finding))
     return [
-        (found[0]._replace(tensor=_named(found[0].tensor or "", values) or None), len(found))
+        (grid[0]._replace(tensor=_named(grid[0].tensor or "", values) or None), len(grid))
         for group in alike.values()
-        for values, found in _grids(group, 0)
+        for values, grid in _grids(group, 0)
     ]
 
 
@@ -94,7 +94,7 @@ def _grids(
     for column in values:
         cells *= len(column)
     if cells == len(group) or place >= len(values):
-        return [(values, [found for _, found in group])]
+        return [(values, [finding for _, finding in group])]
     split: dict[int, list[tuple[tuple[int, ...], Found]]] = {}
     for item in group:
         split.setdefault(item[0][place], []).append(item)

@@ -109,15 +109,15 @@ def _stacked(block: StackedBar) -> str:
 def _table(table: Table) -> str:
     """Folded away under its caption, but for one that has bars and for an audit's findings."""
     idle = table.idle
-    kept = [i for i, column in enumerate(table.columns) if column.name not in idle]
-    columns = [table.columns[i] for i in kept]
+    shown = [i for i, column in enumerate(table.columns) if column.name not in idle]
+    columns = [table.columns[i] for i in shown]
     head = "".join(f"<th{_class(column)}>{_text(column.title)}</th>" for column in columns)
     # The last row of a table of sums is the total: it stays.
     cut = len(table.rows) > MAX_ROWS
     last = table.rows[-1:] if cut and table.total else ()
     rows = (*table.rows[:MAX_ROWS], *last)
     body = "".join(
-        "<tr>" + "".join(_cell(row[i], table.columns[i]) for i in kept) + "</tr>" for row in rows
+        "<tr>" + "".join(_cell(row[i], table.columns[i]) for i in shown) + "</tr>" for row in rows
     )
     left = len(table.rows) - len(rows)
     more = f"<p>{left:,} more rows</p>" if left else ""

@@ -59,7 +59,7 @@ def render(document: Document, form: Mapping[str, Any] | None = None, command: s
     page = _Page(document, has_form=bool(form))
     body = page.body(command)
     data = page.data()
-    held, left = shortened(form, MAX_FORM) if form else (None, ())
+    content, left = shortened(form, MAX_FORM) if form else (None, ())
     grids = any(isinstance(block, Grid) for block in page.blocks)
     style, script = _style(), _script("grid" if grids else "page")
     policy = (
@@ -75,16 +75,16 @@ def render(document: Document, form: Mapping[str, Any] | None = None, command: s
             '<meta name="referrer" content="no-referrer">\n',
             f"<title>{_text(document.title or 'hfinspect')}</title>\n<style>{style}</style>\n",
             f"</head>\n<body>\n{body}",
-            _machine(held, left),
+            _machine(content, left),
             f'<script type="application/json" id="data">{data}</script>\n' if data else "",
             f"<script>{script}</script>\n</body>\n</html>",
         )
     )
 
 
-def _machine(held: str | None, left: Sequence[str]) -> str:
+def _machine(text: str | None, left: Sequence[str]) -> str:
     """The JSON form, and a sentence about it."""
-    if held is None:
+    if text is None:
         return "</main>\n"
     why = ""
     if left:
@@ -94,10 +94,10 @@ def _machine(held: str | None, left: Sequence[str]) -> str:
     return (
         '<section id="json"><h2>JSON</h2><p>This page is the machine form too: the element '
         "<code>script#hfinspect</code> holds what <code>--format json</code> writes, "
-        f"{byte_size(len(held))} of it.{why}</p>"
+        f"{byte_size(len(text))} of it.{why}</p>"
         '<p class="tool" hidden><button type="button" data-do="show">Show</button> '
         '<button type="button" data-do="copy">Copy</button></p><pre id="shown" hidden></pre>'
-        f'</section>\n</main>\n<script type="application/json" id="hfinspect">{held}</script>\n'
+        f'</section>\n</main>\n<script type="application/json" id="hfinspect">{text}</script>\n'
     )
 
 
@@ -270,8 +270,8 @@ class _Page:
     def _table(self, table: Table) -> str:
         # Ends of cells and rows, which HTML lets one leave out, are a twentieth of a page.
         idle = table.idle
-        kept = [i for i, column in enumerate(table.columns) if column.name not in idle]
-        columns = [table.columns[i] for i in kept]
+        shown = [i for i, column in enumerate(table.columns) if column.name not in idle]
+        columns = [table.columns[i] for i in shown]
         head = "".join(
             f"<th{_class(column)} scope=col>{self._heading(column)}" for column in columns
         )
@@ -279,7 +279,7 @@ class _Page:
         rows = (*table.rows[:MAX_ROWS], *(table.rows[-1:] if cut and table.total else ()))
         body = "".join(
             f"<tr{' class=total' if table.total and row is table.rows[-1] else ''}>"
-            + "".join(self._cell(row[i], table.columns[i]) for i in kept)
+            + "".join(self._cell(row[i], table.columns[i]) for i in shown)
             + "\n"
             for row in rows
         )
@@ -329,19 +329,19 @@ class _Page:
 
     def data(self) -> str:
         """JSON of treemap and curves; of a treemap whose names are too long fewer tiles."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for block in self.blocks:
             if isinstance(block, MemoryCurves):
-                found["memory"] = _curves(block)
+                values["memory"] = _curves(block)
             elif isinstance(block, Grid):
-                found["grid"] = grid.data(block)
+                values["grid"] = grid.data(block)
             elif isinstance(block, Treemap):
                 most = len(block.leaves)
                 while len(embedded(data := _tiles(block))) > MAX_DATA - 12_000 and most > 8:
                     most //= 2
                     block = fewer(block, most)
-                found["treemap"] = data
-        return embedded(found) if found else ""
+                values["treemap"] = data
+        return embedded(values) if values else ""
 
 
 def embedded(value: object) -> str:
@@ -365,7 +365,7 @@ def _components(blocks: Iterable[Block]) -> Iterator[str]:
         elif isinstance(block, Treemap):
             yield from (leaf.component for leaf in block.leaves)
         elif isinstance(block, Strips):
-            yield from (n for _, found in block.stacks for s in found for n in s.components)
+            yield from (n for _, stack in block.stacks for s in stack for n in s.components)
 
 
 def _made_by(command: str) -> str:
@@ -459,7 +459,7 @@ def _exact(sizes: Iterable[int | None]) -> list[int | str | None]:
 
 def _curves(block: MemoryCurves) -> dict[str, Any]:
     """Corners of curves, equal ones once: a curve is the numbers of its lines, by batch."""
-    found = block.curves
+    inputs = block.curves
     lines: dict[Any, int] = {}
 
     def number(points: Sequence[tuple[int, int]]) -> int:
@@ -473,15 +473,15 @@ def _curves(block: MemoryCurves) -> dict[str, Any]:
             [number(p) for p in c.workspace],
             *_exact((c.weights,)),
         ]
-        for c in found.curves
+        for c in inputs.curves
     ]
     flat = [[n for point in points for n in _exact(point)] for points in lines]
     return {
-        "contexts": found.contexts,
-        "batches": found.batches,
+        "contexts": inputs.contexts,
+        "batches": inputs.batches,
         "curves": curves,
         "lines": flat,
-        "cards": found.cards,
+        "cards": inputs.cards,
         "context": block.context,
         "engine": block.engine,
         "dtype": block.dtype,

@@ -47,8 +47,8 @@ def render(
 def _failed(suite: Element, failure: Failure) -> dict[str, int]:
     case = SubElement(suite, "testcase", classname="hfinspect.audit", name="could be read")
     error = SubElement(case, "error", type=failure.kind, message=_text(str(failure.error)))
-    said = failure.error.server_said if isinstance(failure.error, AccessError) else None
-    lines = [f"server: {said}" if said else "", failure.error.hint or ""]
+    server_words = failure.error.server_said if isinstance(failure.error, AccessError) else None
+    lines = [f"server: {server_words}" if server_words else "", failure.error.hint or ""]
     error.text = _text("\n".join(filter(None, lines)))
     return {"tests": 1, "failures": 0, "errors": 1}
 
@@ -57,9 +57,9 @@ def _audited(
     suite: Element, result: AuditResult, rules: Mapping[str, Rule], fail_on: str
 ) -> dict[str, int]:
     failures = 0
-    found: dict[str, list[AuditFinding]] = {}
+    by_file: dict[str, list[AuditFinding]] = {}
     for finding in result.findings:
-        found.setdefault(finding.code, []).append(finding)
+        by_file.setdefault(finding.code, []).append(finding)
     for code in result.rules:
         case = SubElement(
             suite,
@@ -67,8 +67,8 @@ def _audited(
             classname=f"hfinspect.audit.{code[:3]}",
             name=f"{code} {rules[code].name}",
         )
-        failing = [f for f in found.get(code, ()) if at_least(f.severity, fail_on)]
-        mild = [f for f in found.get(code, ()) if not at_least(f.severity, fail_on)]
+        failing = [f for f in by_file.get(code, ()) if at_least(f.severity, fail_on)]
+        mild = [f for f in by_file.get(code, ()) if not at_least(f.severity, fail_on)]
         if failing:
             failures += 1
             message = f"{len(failing)} findings: {rules[code].what}"

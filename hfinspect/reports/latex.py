@@ -83,7 +83,7 @@ def math(text: str) -> str:
     if not _FORMULA.fullmatch(text):
         return escaped(text)
     body = _SUBSCRIPT.sub(r"\1_{\\mathrm{\2}}", text)
-    body = _EXPONENT.sub(lambda found: f"^{{{found[0].translate(_SUPERSCRIPTS)}}}", body)
+    body = _EXPONENT.sub(lambda match: f"^{{{match[0].translate(_SUPERSCRIPTS)}}}", body)
     return f"${body.translate(_OPERATORS)}$"
 
 
@@ -103,8 +103,8 @@ def _block(block: TextBlock) -> str:
 
 
 def _table(table: Table) -> str:
-    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
-    columns = [table.columns[i] for i in kept]
+    shown = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    columns = [table.columns[i] for i in shown]
     head = " & ".join(escaped(column.title) for column in columns)
     lines = [
         rf"\begin{{longtable}}[l]{{{''.join(_alignment(column) for column in columns)}}}",
@@ -116,7 +116,7 @@ def _table(table: Table) -> str:
     for number, row in enumerate(table.rows):
         if table.total and number == len(table.rows) - 1:
             lines.append(r"\midrule")
-        lines.append(" & ".join(_cell(row[i], table.columns[i]) for i in kept) + r" \\")
+        lines.append(" & ".join(_cell(row[i], table.columns[i]) for i in shown) + r" \\")
     lines += [r"\bottomrule", r"\end{longtable}"]
     title = [rf"\subsection*{{{escaped(table.title)}}}"] if table.title else []
     return "\n".join([*title, *lines])

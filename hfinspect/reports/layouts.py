@@ -50,38 +50,38 @@ def ratio(pair: tuple[int, int] | None) -> str:
     return f"{hundredths // 100}.{hundredths % 100:02}"
 
 
-def quantized(found: Quantization) -> str:
+def quantized(quantization: Quantization) -> str:
     """Method, bits and what they come to with all bookkeeping."""
-    text = method_word(found.method)
-    if found.scheme and found.scheme.lower() != found.method.lower():
-        text += f" ({found.scheme})"
-    if found.effective_bits is None:
-        return text if found.packed_parameters is not None else f"{text}, bits unknown"
-    weight, effective = ratio(found.weight_bits), ratio(found.effective_bits)
+    text = method_word(quantization.method)
+    if quantization.scheme and quantization.scheme.lower() != quantization.method.lower():
+        text += f" ({quantization.scheme})"
+    if quantization.effective_bits is None:
+        return text if quantization.packed_parameters is not None else f"{text}, bits unknown"
+    weight, effective = ratio(quantization.weight_bits), ratio(quantization.effective_bits)
     text += f", {weight} bits per weight"
     if effective != weight:
         text += f", {effective} with scales and tables"
     return text
 
 
-def roles(found: Quantization) -> str:
+def roles(quantization: Quantization) -> str:
     """Bytes of packed modules by what they hold."""
-    return ", ".join(f"{role} {byte_size(nbytes)}" for role, nbytes in found.roles.items())
+    return ", ".join(f"{role} {byte_size(nbytes)}" for role, nbytes in quantization.roles.items())
 
 
-def adapter(found: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]:
+def adapter(adapter: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]:
     """What the adapter is, and the share of the base that it trains."""
-    alpha = "" if found.alpha is None else f", alpha {found.alpha}"
-    rank = "" if found.rank is None else f", rank {found.rank}"
-    targets = f", on {listed(found.targets)}" if found.targets else ""
-    yield "adapter", f"{found.type or 'of unknown type'}{rank}{alpha}{targets}"
-    if found.base is None:
+    alpha = "" if adapter.alpha is None else f", alpha {adapter.alpha}"
+    rank = "" if adapter.rank is None else f", rank {adapter.rank}"
+    targets = f", on {listed(adapter.targets)}" if adapter.targets else ""
+    yield "adapter", f"{adapter.type or 'of unknown type'}{rank}{alpha}{targets}"
+    if adapter.base is None:
         return
-    base = found.base
-    if found.base_parameters:
-        base += f", {with_rounded(found.base_parameters)} parameters"
+    base = adapter.base
+    if adapter.base_parameters:
+        base += f", {with_rounded(adapter.base_parameters)} parameters"
         if parameters is not None:
-            base += f"; the adapter adds {100 * parameters / found.base_parameters:.3g}% to them"
+            base += f"; the adapter adds {100 * parameters / adapter.base_parameters:.3g}% to them"
     yield "base", base
 
 

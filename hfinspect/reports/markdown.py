@@ -64,15 +64,17 @@ def _fenced(block: Preformatted) -> str:
 
 def _table(table: Table) -> str:
     idle = table.idle
-    kept = [i for i, c in enumerate(table.columns) if c.kind != "bar" and c.name not in idle]
-    columns = [table.columns[i] for i in kept]
+    columns_shown = [
+        i for i, c in enumerate(table.columns) if c.kind != "bar" and c.name not in idle
+    ]
+    columns = [table.columns[i] for i in columns_shown]
     canvas = Canvas()
     lines = [
         "| " + " | ".join(escaped(column.title) for column in columns) + " |",
         "|" + "|".join(_rule(column) for column in columns) + "|",
     ]
     for row in table.rows:
-        cells = [_cell(shown(row[i], table.columns[i], canvas)) for i in kept]
+        cells = [_cell(shown(row[i], table.columns[i], canvas)) for i in columns_shown]
         lines.append("| " + " | ".join(cells) + " |")
     title = [f"**{escaped(table.title)}**", ""] if table.title else []
     return "\n".join([*title, *lines])

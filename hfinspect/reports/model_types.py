@@ -34,8 +34,8 @@ def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
 def types_of(family: Family, wanted: str = "") -> tuple[str, ...]:
     """The family's model types, or where it has none (diffusers, timm) its class: the ones that
     contain ``wanted``, else the most common."""
-    found = tuple(name for name in family.classes if wanted and wanted in name.lower())
-    return family.model_types or found or (family.default,)
+    classes = tuple(name for name in family.classes if wanted and wanted in name.lower())
+    return family.model_types or classes or (family.default,)
 
 
 def to_dict(families: Sequence[Family]) -> dict[str, Any]:

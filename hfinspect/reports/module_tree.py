@@ -31,7 +31,7 @@ def lay_out(
     """A tree for each part, below what was changed and above ``notes``; csv takes the modules as
     rows."""
     blocks: list[Block] = [Facts(tuple(("changed", text) for text in changed))] if changed else []
-    whole = sum(part.branches[0].parameters for part in parts if part.branches)
+    total = sum(part.branches[0].parameters for part in parts if part.branches)
     rows: list[tuple[Cell, ...]] = []
     for part in parts:
         if part.name:
@@ -39,8 +39,8 @@ def lay_out(
         if part.problem:
             blocks.append(Paragraph(f"no tree: {part.problem}", "warning"))
             continue
-        blocks.append(Preformatted("\n".join(_lines(part.branches, whole)), "text"))
-        rows += [_row(part.name, branch, whole) for branch in part.branches]
+        blocks.append(Preformatted("\n".join(_lines(part.branches, total)), "text"))
+        rows += [_row(part.name, branch, total) for branch in part.branches]
     columns = (
         Column("path", "path"),
         Column("class", "class"),
@@ -52,18 +52,18 @@ def lay_out(
     )
     blocks += [Paragraph(text, "note") for text in notes]
     known = all(part.branches for part in parts)
-    summary = f"{spelled(whole)} parameters" if known else ""
+    summary = f"{spelled(total)} parameters" if known else ""
     return Document(title, tuple(blocks), Table(columns, tuple(rows)), summary)
 
 
-def _row(part: str, branch: Branch, whole: int) -> tuple[Cell, ...]:
+def _row(part: str, branch: Branch, total: int) -> tuple[Cell, ...]:
     path = "/".join(filter(None, (part, branch.path))) or "."
-    share = branch.parameters / whole if whole else None
+    share = branch.parameters / total if total else None
     times, depth = branch.times, branch.depth
     return (path, branch.class_name, branch.detail, times, depth, branch.parameters, share)
 
 
-def _lines(branches: Sequence[Branch], whole: int) -> list[str]:
+def _lines(branches: Sequence[Branch], total: int) -> list[str]:
     """Numbers first: they stand in one column however deep the tree is."""
     wide = max(len(f"{branch.parameters:,}") for branch in branches)
     blank = " " * (wide + 8)
@@ -72,17 +72,17 @@ def _lines(branches: Sequence[Branch], whole: int) -> list[str]:
     for branch in branches:
         while closing and branch.depth <= closing[-1]:
             lines.append(f"{blank}  {'  ' * closing.pop()})")
-        lines.append(f"{_numbers(branch, wide, whole)}  {'  ' * branch.depth}{branch.label}")
+        lines.append(f"{_numbers(branch, wide, total)}  {'  ' * branch.depth}{branch.label}")
         if branch.is_open:
             closing.append(branch.depth)
     lines += [f"{blank}  {'  ' * depth})" for depth in reversed(closing)]
     return lines
 
 
-def _numbers(branch: Branch, wide: int, whole: int) -> str:
+def _numbers(branch: Branch, wide: int, total: int) -> str:
     if not branch.parameters:
         return f"{'tied' if branch.is_tied else '':>{wide}}{'':8}"
-    return f"{branch.parameters:>{wide},}{branch.parameters / whole:>8.1%}"
+    return f"{branch.parameters:>{wide},}{branch.parameters / total:>8.1%}"
 
 
 def to_dict(

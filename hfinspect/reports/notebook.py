@@ -90,6 +90,6 @@ def frame(result: Result) -> Any:
     document = document_of(result)
     blocks = [block for block in document.blocks if isinstance(block, Table)]
     table = document.main or (blocks[0] if blocks else Table((), ()))
-    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
-    rows = [[row[i] for i in kept] for row in table.rows]
-    return pandas.DataFrame(rows, columns=[table.columns[i].name for i in kept])
+    shown = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    rows = [[row[i] for i in shown] for row in table.rows]
+    return pandas.DataFrame(rows, columns=[table.columns[i].name for i in shown])

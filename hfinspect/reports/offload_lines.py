@@ -7,22 +7,22 @@ from ..core.text import byte_size
 from .document import Block, Column, Paragraph, Table
 
 
-def lay_out_offload(found: Offload, has_device: bool) -> list[Block]:
+def lay_out_offload(offload: Offload, has_device: bool) -> list[Block]:
     """The plans that fit, then the weights by layer."""
-    return [*lay_out_plans(found, has_device), _layers(found)]
+    return [*lay_out_plans(offload, has_device), _layers(offload)]
 
 
-def lay_out_plans(found: Offload, has_device: bool) -> list[Block]:
+def lay_out_plans(offload: Offload, has_device: bool) -> list[Block]:
     """The plans that fit, or that none does."""
     blocks: list[Block] = []
-    if found.plans:
-        blocks.append(_plans(found))
+    if offload.plans:
+        blocks.append(_plans(offload))
     elif has_device:
         blocks.append(Paragraph("Not even the output layer fits on the GPU.", "note"))
     return blocks
 
 
-def _plans(found: Offload) -> Table:
+def _plans(offload: Offload) -> Table:
     columns = (
         Column("flags", "plan"),
         Column("gpu_weights", "weights"),
@@ -47,24 +47,24 @@ def _plans(found: Offload) -> Table:
                 )
             ),
         )
-        for plan in found.plans
+        for plan in offload.plans
     )
-    title = f"GPU offload at {found.tokens:,} tokens"
+    title = f"GPU offload at {offload.tokens:,} tokens"
     return Table(columns, rows, title=title)
 
 
-def _layers(found: Offload) -> Table:
+def _layers(offload: Offload) -> Table:
     columns = (
         Column("layers", "layers"),
         Column("weights", "weights of each", "int"),
         Column("experts", "experts of it", "int"),
         Column("cache", "cache of each", "int"),
     )
-    rows: list[tuple[str | int | None, ...]] = [("input, on the CPU", found.input, "", "")]
-    rows += [_row(group) for group in found.layers]
-    rows.append(("output", found.output, "", ""))
-    if found.everywhere:
-        rows.append(("on each device", found.everywhere, "", ""))
+    rows: list[tuple[str | int | None, ...]] = [("input, on the CPU", offload.input, "", "")]
+    rows += [_row(group) for group in offload.layers]
+    rows.append(("output", offload.output, "", ""))
+    if offload.everywhere:
+        rows.append(("on each device", offload.everywhere, "", ""))
     return Table(columns, tuple(rows), title="Bytes by layer", optional=("experts",))
 
 

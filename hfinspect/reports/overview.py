@@ -148,7 +148,7 @@ def _groups(
 ) -> Table:
     """Totals by group. ``exact`` is the form for csv: plain numbers, every group; on a screen
     sizes and ranges are rounded, and groups of nothing are left out."""
-    whole = inspection.parameters
+    total = inspection.parameters
     by_component = by == "component"
     pieces = {} if by_component or exact else component_shares(inspection.tensors, by)
     columns = [
@@ -162,9 +162,9 @@ def _groups(
     ]
     rows: list[tuple[Cell, ...]] = []
     for name, totals in groups.items():
-        if not exact and not totals.parameters and not totals.nbytes and whole is not None:
+        if not exact and not totals.parameters and not totals.nbytes and total is not None:
             continue
-        share = _share(totals.parameters, whole)
+        share = _share(totals.parameters, total)
         bar = ((name, share or 0.0),) if by_component else pieces.get(name, share)
         rows.append(
             (
@@ -182,8 +182,8 @@ def _groups(
     rows.append(
         (
             "total",
-            whole,
-            _share(whole, whole),
+            total,
+            _share(total, total),
             None,
             *(_per_layer(None, exact) if by_component and layers else ()),
             *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
@@ -198,8 +198,8 @@ def _size(nbytes: int | None) -> str:
     return "" if nbytes is None else byte_size(nbytes)
 
 
-def _share(part: int | None, whole: int | None) -> float | None:
-    return None if part is None or not whole else part / whole
+def _share(part: int | None, total: int | None) -> float | None:
+    return None if part is None or not total else part / total
 
 
 def _per_layer_columns(exact: bool) -> tuple[Column, ...]:
@@ -207,13 +207,13 @@ def _per_layer_columns(exact: bool) -> tuple[Column, ...]:
     return (least, Column("per_layer_most", "per layer, most", "int")) if exact else (least,)
 
 
-def _per_layer(found: tuple[int, int] | None, exact: bool) -> tuple[Cell, ...]:
+def _per_layer(layers: tuple[int, int] | None, exact: bool) -> tuple[Cell, ...]:
     """The least and the most that a layer has, on a screen in one cell."""
-    if found is None:
+    if layers is None:
         return ("", "") if exact else ("",)
-    least, most = found
+    least, most = layers
     if exact:
-        return found
+        return layers
     return (least if least == most else f"{spelled(least)} - {spelled(most)}",)
 
 
@@ -231,13 +231,13 @@ def _totals(inspection: Inspection) -> Facts:
     items += [("not loaded", group.text_of(inspection.architecture)) for group in inspection.beyond]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
-    found = inspection.quantization
-    if found is not None:
-        items.append(("quantised", quantized(found)))
+    quantization = inspection.quantization
+    if quantization is not None:
+        items.append(("quantised", quantized(quantization)))
     if len(inspection.dtypes) > 1:
         items.append(("dtypes", _dtypes(inspection.dtypes)))
-    if found is not None and len(found.roles) > 1:
-        items.append(("packed", roles(found)))
+    if quantization is not None and len(quantization.roles) > 1:
+        items.append(("packed", roles(quantization)))
     if inspection.parameters is not None:
         items.append(("memory", _memory(inspection)))
     items += first_screen(inspection.cache, inspection.cache_unknown)
@@ -246,7 +246,7 @@ def _totals(inspection: Inspection) -> Facts:
 
 
 def _tied(tied: Mapping[str, str]) -> str:
-    shown = [f"{name} = {kept}" for name, kept in list(tied.items())[:3]]
+    shown = [f"{name} = {copies}" for name, copies in list(tied.items())[:3]]
     more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
     return ", ".join(shown) + more
 
@@ -255,8 +255,8 @@ def _stored(inspection: Inspection) -> str:
     reasons = []
     views = 0
     if inspection.source == "checkpoint":  # a config has none
-        found = counted(inspection.tensors)
-        views = sum(count for tensor, count in found if tensor.view_of is not None)
+        counts = counted(inspection.tensors)
+        views = sum(count for tensor, count in counts if tensor.view_of is not None)
     if views:
         reasons.append(f"{views} {'tensor is a view' if views == 1 else 'tensors are views'}")
     if inspection.buffers:
@@ -303,22 +303,22 @@ def _left_aside(others: Mapping[str, str]) -> str:
 
 def _not_as_predicted(inspection: Inspection) -> list[Block]:
     """What config.json predicts otherwise, with the first tensors; GGUF has a finding for it."""
-    found = inspection.expectation
-    agrees = found is None or inspection.parameters in (None, found.parameters)
-    if found is None or agrees or inspection.format == "gguf":
+    expectation = inspection.expectation
+    agrees = expectation is None or inspection.parameters in (None, expectation.parameters)
+    if expectation is None or agrees or inspection.format == "gguf":
         return []
     groups = {
-        "missing": found.missing,
-        "unexpected": found.unexpected,
-        "of another shape": tuple(found.reshaped),
-        "stored although the class ties them or does not save them": found.unsaved,
+        "missing": expectation.missing,
+        "unexpected": expectation.unexpected,
+        "of another shape": tuple(expectation.reshaped),
+        "stored although the class ties them or does not save them": expectation.unsaved,
     }
     counts = ", ".join(
         f"{len(names)} {'tensor is' if len(names) == 1 else 'tensors are'} {what}{_first(names)}"
         for what, names in groups.items()
         if names
     )
-    text = f"config.json predicts {found.parameters:,} parameters: {counts}"
+    text = f"config.json predicts {expectation.parameters:,} parameters: {counts}"
     return [Paragraph(text, "note")]
 
 

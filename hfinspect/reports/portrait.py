@@ -93,14 +93,16 @@ def lay_out(
 ) -> Document:
     """Every chapter of the page; those that a model has nothing for say why. ``groups`` are totals
     by ``by``, of the first table."""
-    found = portrait.inspection
-    folded = fold(found.tensors)
-    whole = overview.lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors))
-    known = [item for block in whole.blocks if isinstance(block, Facts) for item in block.items]
+    inspection = portrait.inspection
+    folded = fold(inspection.tensors)
+    screen = overview.lay_out(
+        inspection, by=by, groups=groups, layers=per_layer(inspection.tensors)
+    )
+    known = [item for block in screen.blocks if isinstance(block, Facts) for item in block.items]
     # A page is shown around: where the model lies on this disk is in its JSON form alone.
     facts = [item for item in known if item[0] != "path"]
-    remarks = [block for block in whole.blocks if isinstance(block, Paragraph)]
-    tables = [block for block in whole.blocks if isinstance(block, Table)]
+    remarks = [block for block in screen.blocks if isinstance(block, Paragraph)]
+    tables = [block for block in screen.blocks if isinstance(block, Table)]
     chapters = (
         Chapter("where", "Where the parameters are", (*_where(portrait, folded), *tables)),
         Chapter("layers", "Layers", tuple(_layers(portrait, folded))),
@@ -108,27 +110,27 @@ def lay_out(
         Chapter("memory", "Memory", tuple(_memory(portrait))),
         Chapter("audit", "Audit", tuple(_audit(portrait))),
         *_tokenizer(portrait),
-        Chapter("tensors", "Tensors", tuple(_tensors(found, folded)), folded=True),
-        Chapter("config", "config.json", tuple(_config(found.config)), folded=True),
+        Chapter("tensors", "Tensors", tuple(_tensors(inspection, folded)), folded=True),
+        Chapter("config", "config.json", tuple(_config(inspection.config)), folded=True),
     )
     blocks: tuple[Block, ...] = (Facts(tuple(facts)), *remarks, *chapters)
-    title = titled(found.origin.short_name, found.overrides)
-    return Document(title, blocks, whole.main, whole.summary)
+    title = titled(inspection.origin.short_name, inspection.overrides)
+    return Document(title, blocks, screen.main, screen.summary)
 
 
 # ---- where the parameters are
 
 
 def treemap(
-    found: Inspection, folded: Folded, held: Sequence[CurveInputs], memory: Memory | None
+    inspection: Inspection, folded: Folded, inputs: Sequence[CurveInputs], memory: Memory | None
 ) -> Treemap | None:
     """Tiles by parameters, bytes and the cache at the model's own context, each where known."""
     measures = []
-    if found.parameters:
-        measures.append(Measure("parameters", "parameters", "parameters", found.parameters))
-    if found.nbytes:
-        measures.append(Measure("nbytes", "bytes", "bytes", found.nbytes, "as stored"))
-    cache = sum(one.nbytes for one in held)
+    if inspection.parameters:
+        measures.append(Measure("parameters", "parameters", "parameters", inspection.parameters))
+    if inspection.nbytes:
+        measures.append(Measure("nbytes", "bytes", "bytes", inspection.nbytes, "as stored"))
+    cache = sum(one.nbytes for one in inputs)
     if cache and memory is not None and memory.cache is not None:
         of = memory.cache
         note = f"at {of.tokens:,} tokens, batch {of.batch}, {of.dtype}, engine {of.engine}"
@@ -137,9 +139,9 @@ def treemap(
         return None
     names = [measure.name for measure in measures]
     stacks = {pattern.stack for pattern in folded.patterns if pattern.stack}
-    parts = [member.name for member in found.members]
+    parts = [member.name for member in inspection.members]
     leaves = [_leaf(pattern, names, len(stacks) > 1, parts) for pattern in folded.patterns]
-    leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in held]
+    leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in inputs]
     leaves = [leaf for leaf in _by_module(leaves) if any(leaf.sizes)]
     leaves.sort(key=lambda leaf: _COMPONENTS.get(leaf.component, 99))
     return fewer(Treemap("Areas", tuple(measures), tuple(leaves)), MAX_LEAVES)
@@ -169,11 +171,11 @@ def _by_module(leaves: Iterable[Leaf]) -> Iterator[Leaf]:
         yield group[0]._replace(sizes=tuple(sizes))
 
 
-def _cache_leaf(held: CurveInputs, names: Sequence[str], several: bool) -> Leaf:
-    component = Component.SSM if held.state else Component.ATTENTION
-    sizes = tuple(held.nbytes if name == "cache" else 0 for name in names)
-    group = _group(held.stack, held.layers, several)
-    return Leaf("", component.value, group, held.label, sizes)
+def _cache_leaf(inputs: CurveInputs, names: Sequence[str], several: bool) -> Leaf:
+    component = Component.SSM if inputs.state else Component.ATTENTION
+    sizes = tuple(inputs.nbytes if name == "cache" else 0 for name in names)
+    group = _group(inputs.stack, inputs.layers, several)
+    return Leaf("", component.value, group, inputs.label, sizes)
 
 
 def _group(stack: str, layers: Sequence[int], several: bool) -> str:
@@ -184,21 +186,21 @@ def _group(stack: str, layers: Sequence[int], several: bool) -> str:
 
 
 def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
-    found = portrait.inspection
-    yield from _bar(found)
-    drawn = treemap(found, folded, portrait.held, portrait.memory)
+    inspection = portrait.inspection
+    yield from _bar(inspection)
+    drawn = treemap(inspection, folded, portrait.held, portrait.memory)
     if drawn is None:
         yield Paragraph("parameters and bytes are unknown: nothing to draw")
     else:
         yield drawn
 
 
-def _bar(found: Inspection) -> Iterator[Block]:
-    whole = found.parameters
-    if whole:
+def _bar(inspection: Inspection) -> Iterator[Block]:
+    total = inspection.parameters
+    if total:
         pieces = tuple(
-            (name, totals.parameters / whole, spelled(totals.parameters))
-            for name, totals in found.components.items()
+            (name, totals.parameters / total, spelled(totals.parameters))
+            for name, totals in inspection.components.items()
             if totals.parameters
         )
         yield StackedBar("parameters", pieces)
@@ -216,10 +218,10 @@ def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
         return
     unit = "bytes" if all(kind.nbytes is not None for kind in folded.kinds) else "parameters"
     cache: dict[tuple[str, int], int] = {}
-    for held in portrait.held:
-        for layer in held.layers:
-            place = held.stack, layer
-            cache[place] = cache.get(place, 0) + held.nbytes // len(held.layers)
+    for inputs in portrait.held:
+        for layer in inputs.layers:
+            place = inputs.stack, layer
+            cache[place] = cache.get(place, 0) + inputs.nbytes // len(inputs.layers)
     shown = [
         (stack, tuple(_stretches(stack, kinds, unit, cache)))
         for stack, kinds in list(stacks.items())[:MAX_STACKS]
@@ -237,37 +239,37 @@ def _stretches(
     stack: str, kinds: Sequence[QuantizationKind], unit: str, cache: Mapping[tuple[str, int], int]
 ) -> Iterator[Stretch]:
     for kind in kinds[:MAX_KINDS]:
-        kept: dict[int, list[int]] = {}
+        stretches: dict[int, list[int]] = {}
         for layer in kind.layers:  # equal tensors, but windows may differ
-            kept.setdefault(cache.get((stack, layer), 0), []).append(layer)
+            stretches.setdefault(cache.get((stack, layer), 0), []).append(layer)
         components = {
             name: sizes[unit == "bytes"] or 0
             for name, sizes in sorted(
                 kind.components.items(), key=lambda item: _COMPONENTS.get(item[0], 99)
             )
         }
-        for held, layers in kept.items():
+        for numbers, layers in stretches.items():
             title = ranges(layers) + (" (not loaded)" if kind.beyond else "")
             sizes = kind.parameters, kind.nbytes
-            yield Stretch(tuple(layers), title, components, *sizes, held or None)
+            yield Stretch(tuple(layers), title, components, *sizes, numbers or None)
 
 
 # ---- why, memory, audit
 
 
 def _why(portrait: Portrait, folded: Folded) -> Chapter:
-    found = portrait.inspection
-    if found.adapter is not None:
-        derived = tuple(adapter_lines.lay_out(found, low_rank(folded.patterns)))
+    inspection = portrait.inspection
+    if inspection.adapter is not None:
+        derived = tuple(adapter_lines.lay_out(inspection, low_rank(folded.patterns)))
     else:
         derived = _derived(portrait.explanation)
     return Chapter("why", "Why so many", derived)
 
 
-def _derived(found: Explanation | str) -> tuple[Block, ...]:
-    if isinstance(found, str):
-        return (Paragraph(f"The count cannot be derived: {found}"),)
-    return explained.lay_out(found).blocks
+def _derived(explanation: Explanation | str) -> tuple[Block, ...]:
+    if isinstance(explanation, str):
+        return (Paragraph(f"The count cannot be derived: {explanation}"),)
+    return explained.lay_out(explanation).blocks
 
 
 def _chapters_of_parts(portrait: Portrait) -> list[Chapter]:
@@ -279,10 +281,13 @@ def _chapters_of_parts(portrait: Portrait) -> list[Chapter]:
         kind = (member.declared or member.architecture or "").rpartition(".")[2]
         blocks: list[Block] = []
         if own is not None:
-            whole = overview.lay_out(own, layers=per_layer(own.tensors))
-            blocks += [Paragraph(f"{kind}: {whole.summary}" if kind else whole.summary), *_bar(own)]
+            screen = overview.lay_out(own, layers=per_layer(own.tensors))
+            blocks += [
+                Paragraph(f"{kind}: {screen.summary}" if kind else screen.summary),
+                *_bar(own),
+            ]
             if isinstance(part.explanation, str):
-                blocks += [block for block in whole.blocks if isinstance(block, Table)]
+                blocks += [block for block in screen.blocks if isinstance(block, Table)]
         inner = (*blocks, *_derived(part.explanation))
         chapters.append(Chapter(f"part-{at}", part.name, inner, folded=True))
     return chapters
@@ -295,23 +300,23 @@ def _memory(portrait: Portrait) -> list[Block]:
 
 
 def _audit(portrait: Portrait) -> list[Block]:
-    found = portrait.audit
-    if isinstance(found, str):
-        return [Paragraph(f"Not audited: {found}")]
-    return list(verdict.lay_out([found], fixes=True).blocks)
+    audit = portrait.audit
+    if isinstance(audit, str):
+        return [Paragraph(f"Not audited: {audit}")]
+    return list(verdict.lay_out([audit], fixes=True).blocks)
 
 
 def _tokenizer(portrait: Portrait) -> Iterator[Chapter]:
     """What the audit has read of it; none without an audit."""
-    found = portrait.audit.tokenizer if not isinstance(portrait.audit, str) else None
-    if found is not None:
-        yield Chapter("tokenizer", "Tokenizer", tokenizer_blocks(found))
+    facts = portrait.audit.tokenizer if not isinstance(portrait.audit, str) else None
+    if facts is not None:
+        yield Chapter("tokenizer", "Tokenizer", tokenizer_blocks(facts))
 
 
 # ---- tensors and config
 
 
-def _tensors(found: Inspection, folded: Folded) -> Iterator[Block]:
+def _tensors(inspection: Inspection, folded: Folded) -> Iterator[Block]:
     columns = (
         Column("name", "name"),
         Column("tensors", "tensors", "int"),
@@ -326,11 +331,11 @@ def _tensors(found: Inspection, folded: Folded) -> Iterator[Block]:
     patterns = folded.patterns
     order = sorted(range(len(patterns)), key=lambda i: -(patterns[i].nbytes or 0))
     chosen = sorted(order[:MAX_ROWS])
-    parts = [member.name for member in found.members]
+    parts = [member.name for member in inspection.members]
     rows = tuple(_tensor_row(patterns[i], parts) for i in chosen)
-    whole = sum(pattern.tensors for pattern in patterns)
+    total = sum(pattern.tensors for pattern in patterns)
     yield Paragraph(
-        f"{whole:,} tensors in {len(patterns):,} patterns: equal ones of all layers and experts in "
+        f"{total:,} tensors in {len(patterns):,} patterns: equal ones of all layers and experts in "
         "one row."
     )
     yield Table(columns, rows, optional=("nbytes", "role", "remark"), tools=True)
@@ -362,7 +367,7 @@ def _config(config: Mapping[str, object] | None) -> Iterable[Block]:
         yield Paragraph("There is no config.json, or it was not read.")
         return
     text = json.dumps(config, indent=1, ensure_ascii=False, default=str)
-    text = _FLAT_LIST.sub(lambda found: f"[{_BREAK.sub(' ', found[1])}]", text)
+    text = _FLAT_LIST.sub(lambda match: f"[{_BREAK.sub(' ', match[1])}]", text)
     yield Preformatted(text[:MAX_CONFIG], "json")
     if len(text) > MAX_CONFIG:
         left = byte_size(len(text) - MAX_CONFIG)

@@ -14,9 +14,9 @@ from .document import Block, Cell, Column, Document, Paragraph, Table
 _PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unknown note".split())
 
 
-def lay_out(found: RecipeList) -> Document:
+def lay_out(recipes: RecipeList) -> Document:
     """Recipes whose bytes are known as rows, then why the others are not."""
-    known = [size for size in found.recipes if size.nbytes is not None]
+    known = [size for size in recipes.recipes if size.nbytes is not None]
     columns = (
         Column("name", "recipe"),
         Column("bits_per_weight", "bits per weight"),
@@ -34,21 +34,21 @@ def lay_out(found: RecipeList) -> Document:
         )
         for size in known
     ]
-    count = "unknown" if found.parameters is None else spelled(found.parameters)
+    count = "unknown" if recipes.parameters is None else spelled(recipes.parameters)
     blocks: list[Block] = [
         Paragraph(f"{count} parameters; bytes of all tensors, without headers and padding")
     ]
     if rows:
         blocks.append(Table(columns, tuple(rows), optional=("engine", "weights")))
     reasons: dict[str, list[str]] = {}
-    for size in found.recipes:
+    for size in recipes.recipes:
         for text in (size.why_unknown, size.note):
             if text:
                 reasons.setdefault(text, []).append(size.name)
     blocks += [Paragraph(f"{_several(names)}: {text}") for text, names in reasons.items()]
-    plain = tuple(tuple(size.to_dict()[name] for name in _PLAIN) for size in found.recipes)
+    plain = tuple(tuple(size.to_dict()[name] for name in _PLAIN) for size in recipes.recipes)
     main = Table(tuple(Column(name, name) for name in _PLAIN), plain)
-    return Document(found.origin.name, tuple(blocks), main)
+    return Document(recipes.origin.name, tuple(blocks), main)
 
 
 def _several(names: list[str]) -> str:
@@ -62,9 +62,9 @@ def _several(names: list[str]) -> str:
 _OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "source", "checked")
 
 
-def lay_out_cards(found: Iterable[Card]) -> Document:
+def lay_out_cards(cards: Iterable[Card]) -> Document:
     """The cards that ``--on`` knows by name."""
-    found = list(found)
+    cards = list(cards)
     columns = (
         Column("name", "device"),
         Column("gb", "GB", "int"),
@@ -82,17 +82,17 @@ def lay_out_cards(found: Iterable[Card]) -> Document:
             card.family,
             card.usable,
         )
-        for card in found
+        for card in cards
     )
     main = Table(
         tuple(Column(name, name) for name in _OF_CARD),
-        tuple(tuple(card.to_dict()[name] for name in _OF_CARD) for card in found),
+        tuple(tuple(card.to_dict()[name] for name in _OF_CARD) for card in cards),
     )
     table = Table(columns, rows, optional=("usable", "family"))
-    title = f"{len(found)} device names for --on"
+    title = f"{len(cards)} device names for --on"
     return Document(title, (table,), main)
 
 
-def cards_to_dict(found: Iterable[Card]) -> dict[str, Any]:
+def cards_to_dict(cards: Iterable[Card]) -> dict[str, Any]:
     """The JSON form (schemas/cards.schema.json)."""
-    return {"schema_version": SCHEMA_VERSION, "cards": [card.to_dict() for card in found]}
+    return {"schema_version": SCHEMA_VERSION, "cards": [card.to_dict() for card in cards]}

@@ -27,18 +27,18 @@ def name_size_text(size: NameSize) -> str:
     )
 
 
-def measured_text(e: Explanation, found: Measurement) -> str:
+def measured_text(e: Explanation, measurement: Measurement) -> str:
     """The count of the files next to the derived one, in a line."""
-    if found.parameters is None:
+    if measurement.parameters is None:
         return "an unknown number of parameters"
-    more = found.parameters - e.parameters
-    return f"{found.parameters:,}, {abs(more):,} {'more' if more > 0 else 'fewer'}"
+    more = measurement.parameters - e.parameters
+    return f"{measurement.parameters:,}, {abs(more):,} {'more' if more > 0 else 'fewer'}"
 
 
 def measured_blocks(e: Explanation) -> list[Block]:
     """Estimate and measurement by component, and every tensor that differs."""
-    found = e.measured
-    if found is None:
+    measurement = e.measured
+    if measurement is None:
         return []
     columns = (
         Column("component", "component"),
@@ -48,18 +48,18 @@ def measured_blocks(e: Explanation) -> list[Block]:
     )
     derived = {share.component: share.value for share in e.shares}
     rows = []
-    for name in dict.fromkeys((*derived, *found.components)):
-        mine, theirs = derived.get(name, 0), found.components.get(name, 0)
+    for name in dict.fromkeys((*derived, *measurement.components)):
+        mine, theirs = derived.get(name, 0), measurement.components.get(name, 0)
         if mine or theirs != 0:
             rows.append((name, mine, theirs, None if theirs is None else theirs - mine))
-    whole = found.parameters
-    rows.append(("total", e.parameters, whole, None if whole is None else whole - e.parameters))
+    total = measurement.parameters
+    rows.append(("total", e.parameters, total, None if total is None else total - e.parameters))
     blocks: list[Block] = [Table(columns, tuple(rows), "Derived and measured", total=True)]
-    if not found.complete:
+    if not measurement.complete:
         blocks.append(
             Paragraph("weight files are missing; their tensors are not counted", "warning")
         )
-    folded = _folded(found.differences)
+    folded = _folded(measurement.differences)
     if folded:
         columns = (
             Column("tensor", "tensor"),
@@ -71,11 +71,13 @@ def measured_blocks(e: Explanation) -> list[Block]:
     more = sum(row[2] for row in folded[MAX_DIFFERENCES:])
     if more:
         blocks.append(Paragraph(f"{more:,} more tensors differ: see --format json", "note"))
-    if found.unexplained:
-        text = f"{found.unexplained:,} parameters of the difference belong to tensors not listed "
-        "here"
+    if measurement.unexplained:
+        text = (
+            f"{measurement.unexplained:,} parameters of the difference belong to tensors not "
+            "listed here"
+        )
         blocks.append(Paragraph(text, "warning"))
-    if not found.differences and not found.unexplained and whole is not None:
+    if not measurement.differences and not measurement.unexplained and total is not None:
         blocks.append(Paragraph("every tensor in the files matches the derivation"))
     return blocks
 
@@ -117,54 +119,58 @@ def _boxes(members: set[tuple[int, ...]]) -> list[tuple[frozenset[int], ...]]:
 
 def against_facts(e: Explanation) -> Iterator[tuple[str, str]]:
     """The other number, and the conventions that lead to it, the best reading first."""
-    found = e.against
-    if found is not None:
-        yield "your count", _asked(found)
-        yield "best reading", _verdict(e, found)
-        for number, reading in enumerate(found.readings[1:], 2):
+    against = e.against
+    if against is not None:
+        yield "your count", _asked(against)
+        yield "best reading", _verdict(e, against)
+        for number, reading in enumerate(against.readings[1:], 2):
             yield f"reading {number}", _in_a_line(reading)
 
 
 def against_blocks(e: Explanation) -> list[Block]:
     """The best reading line by line, and the closed forms of the two."""
-    found = e.against
-    return [] if found is None or not found.readings else [_reading(e, found), *_forms(found)]
-
-
-def _asked(found: Against) -> str:
-    if not found.rounded:
-        return found.text
-    low, high = found.fits
-    return f"{found.text}: from {low:,} to {high - 1:,}, rounded"
-
-
-def _verdict(e: Explanation, found: Against) -> str:
-    exact = f"{e.parameters:,}"
-    if found.agrees:
-        return f"the exact {exact}{' rounds to it' if found.rounded else ', to the last parameter'}"
-    if found.readings:
-        text = _in_a_line(found.readings[0])
-        return f"a guess: {text}; the exact total is {exact}" if found.rounded else text
-    if found.rounded:
-        known = found.known
-        has = f"; {known.name} has {known.value / 10**6:,.1f} M" if known is not None else ""
-        return f"none: no usual convention gives it{has}"
+    against = e.against
     return (
-        f"none: no combination of up to {found.at_most} of {found.searched} usual conventions "
-        f"gives the difference of {_signed(found.difference)}"
+        [] if against is None or not against.readings else [_reading(e, against), *_forms(against)]
     )
 
 
-def _reading(e: Explanation, found: Against) -> Table:
+def _asked(against: Against) -> str:
+    if not against.rounded:
+        return against.text
+    low, high = against.fits
+    return f"{against.text}: from {low:,} to {high - 1:,}, rounded"
+
+
+def _verdict(e: Explanation, against: Against) -> str:
+    exact = f"{e.parameters:,}"
+    if against.agrees:
+        return (
+            f"the exact {exact}{' rounds to it' if against.rounded else ', to the last parameter'}"
+        )
+    if against.readings:
+        text = _in_a_line(against.readings[0])
+        return f"a guess: {text}; the exact total is {exact}" if against.rounded else text
+    if against.rounded:
+        known = against.known
+        has = f"; {known.name} has {known.value / 10**6:,.1f} M" if known is not None else ""
+        return f"none: no usual convention gives it{has}"
+    return (
+        f"none: no combination of up to {against.at_most} of {against.searched} usual conventions "
+        f"gives the difference of {_signed(against.difference)}"
+    )
+
+
+def _reading(e: Explanation, against: Against) -> Table:
     columns = (
         Column("convention", "convention"),
         Column("formula", "formula", "math"),
         Column("parameters", "parameters", "int"),
     )
-    reading = found.readings[0]
+    reading = against.readings[0]
     rows = [("exact total", "", f"{e.parameters:,}")]
     rows += [(c.text, c.delta.text if c.delta else "", _signed(c.value)) for c in reading]
-    whose = f"rounds to {found.text}" if found.rounded else "your count"
+    whose = f"rounds to {against.text}" if against.rounded else "your count"
     rows.append((whose, "", f"{e.parameters + sum(c.value for c in reading):,}"))
     return Table(columns, tuple(rows), "Why they differ", total=True, optional=("formula",))
 
@@ -177,24 +183,24 @@ def _signed(value: int) -> str:
     return f"{value:+,}".replace("-", "−")
 
 
-def _forms(found: Against) -> list[Block]:
-    if found.closed is None or found.other is None:
+def _forms(against: Against) -> list[Block]:
+    if against.closed is None or against.other is None:
         return []
     blocks: list[Block] = [
         Facts(
             (
-                ("right", f"{found.closed.text} = {found.closed.value:,}"),
-                ("yours", f"{found.other.text} = {found.other.value:,}"),
+                ("right", f"{against.closed.text} = {against.closed.value:,}"),
+                ("yours", f"{against.other.text} = {against.other.value:,}"),
             )
         )
     ]
-    if found.terms:
+    if against.terms:
         columns = (
             Column("term", "term", "math"),
             Column("right", "right", "math"),
             Column("other", "yours", "math"),
             Column("value", "parameters", "int"),
         )
-        rows = tuple((t.text, t.right, t.other, t.value) for t in found.terms)
+        rows = tuple((t.text, t.right, t.other, t.value) for t in against.terms)
         blocks.append(Table(columns, rows, "Terms that differ"))
     return blocks

@@ -13,23 +13,25 @@ from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformat
 _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", "launch", "notes")
 
 
-def lay_out(found: EngineAnswers, *, drawn: bool = False) -> Document:
+def lay_out(answers: EngineAnswers, *, drawn: bool = False) -> Document:
     """``drawn``: a page, whose title has the answer on its right."""
-    answer = in_a_line(found)
-    blocks: list[Block] = [_table(found)] if drawn else [Paragraph(answer), _each(found)]
-    blocks += _notes(found)
-    blocks += _kernels(found)
-    blocks += _in_public(found, [*_lines(found), *_training(found)]) if drawn else _lines(found)
-    blocks += () if drawn else _training(found)
-    plain = tuple(_row(one) for one in found.answers)
+    answer = in_a_line(answers)
+    blocks: list[Block] = [_table(answers)] if drawn else [Paragraph(answer), _each(answers)]
+    blocks += _notes(answers)
+    blocks += _kernels(answers)
+    blocks += (
+        _in_public(answers, [*_lines(answers), *_training(answers)]) if drawn else _lines(answers)
+    )
+    blocks += () if drawn else _training(answers)
+    plain = tuple(_row(one) for one in answers.answers)
     main = Table(tuple(Column(name, name) for name in _PLAIN), plain)
-    name = found.origin.short_name if drawn else found.origin.name
+    name = answers.origin.short_name if drawn else answers.origin.name
     return Document(name, tuple(blocks), main, answer if drawn else "")
 
 
-def _in_public(found: EngineAnswers, blocks: list[Block]) -> list[Block]:
+def _in_public(answers: EngineAnswers, blocks: list[Block]) -> list[Block]:
     """For a page, which others see: without the way to a folder of this machine."""
-    target, short = found.target, found.origin.short_name
+    target, short = answers.target, answers.origin.short_name
     if not Path(target).is_absolute():
         return blocks
     return [
@@ -38,25 +40,25 @@ def _in_public(found: EngineAnswers, blocks: list[Block]) -> list[Block]:
     ]
 
 
-def in_a_line(found: EngineAnswers) -> str:
+def in_a_line(answers: EngineAnswers) -> str:
     """``LlamaForCausalLM, BF16: 6 of 7 engines load it on RTX 4090``."""
-    what = found.architecture or found.model_type or "no class is named"
-    packed = f", {found.precision}" if found.precision else ""
-    loading = sum(one.answer == "yes" for one in found.answers)
+    what = answers.architecture or answers.model_type or "no class is named"
+    packed = f", {answers.precision}" if answers.precision else ""
+    loading = sum(one.answer == "yes" for one in answers.answers)
     where = ""
-    if found.device is not None:
-        name, _, count = found.device
+    if answers.device is not None:
+        name, _, count = answers.device
         where = f" on {f'{count} x ' if count > 1 else ''}{name}"
-    if len(found.answers) == 1:
-        only = found.answers[0]
+    if len(answers.answers) == 1:
+        only = answers.answers[0]
         word = {"yes": "loads it", "no": "does not load it"}.get(only.answer, "may load it")
         return f"{what}{packed}: {only.label} {word}{where}"
-    return f"{what}{packed}: {loading} of {len(found.answers)} engines load it{where}"
+    return f"{what}{packed}: {loading} of {len(answers.answers)} engines load it{where}"
 
 
-def _each(found: EngineAnswers) -> Facts:
+def _each(answers: EngineAnswers) -> Facts:
     """A line for each engine, which wraps in a narrow window."""
-    return Facts(tuple((one.label, _sentence(one)) for one in found.answers))
+    return Facts(tuple((one.label, _sentence(one)) for one in answers.answers))
 
 
 def _sentence(one: EngineAnswer) -> str:
@@ -67,7 +69,7 @@ def _sentence(one: EngineAnswer) -> str:
     return f"{one.answer}: {reasons}{f', as {made}' if made else ''} ({one.version})"
 
 
-def _table(found: EngineAnswers) -> Table:
+def _table(answers: EngineAnswers) -> Table:
     columns = (
         Column("label", "engine"),
         Column("answer", "loads it"),
@@ -77,7 +79,7 @@ def _table(found: EngineAnswers) -> Table:
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (one.label, one.answer, one.version, one.runs_as or "", "; ".join(one.reasons))
-        for one in found.answers
+        for one in answers.answers
     )
     return Table(columns, rows, optional=("version", "runs_as"))
 
@@ -96,14 +98,14 @@ def _row(one: EngineAnswer) -> tuple[Cell, ...]:
     )
 
 
-def _notes(found: EngineAnswers) -> Iterator[Block]:
-    for one in found.answers:
+def _notes(answers: EngineAnswers) -> Iterator[Block]:
+    for one in answers.answers:
         for note in one.notes:
             yield Paragraph(f"{one.label}: {note}", "note")
 
 
-def _kernels(found: EngineAnswers) -> Iterator[Block]:
-    for one in found.answers:
+def _kernels(answers: EngineAnswers) -> Iterator[Block]:
+    for one in answers.answers:
         if one.kernels:
             columns = (Column("generation", "cards"), Column("kernels", "tried in this order"))
             rows = tuple((row.generation, ", ".join(row.kernels)) for row in one.kernels)
@@ -111,12 +113,12 @@ def _kernels(found: EngineAnswers) -> Iterator[Block]:
             yield Table(columns, rows, title=title)
 
 
-def _lines(found: EngineAnswers) -> Iterator[Block]:
-    lines = [text for one in found.answers for text in _commented(one.label, one.launch)]
+def _lines(answers: EngineAnswers) -> Iterator[Block]:
+    lines = [text for one in answers.answers for text in _commented(one.label, one.launch)]
     if lines:
         yield Preformatted("\n".join(lines), "sh")
     silent: dict[tuple[str, str], list[str]] = {}
-    for one in found.answers:
+    for one in answers.answers:
         if one.answer != NO and one.launch_unknown:
             what = "no further line" if one.launch else "no line"
             silent.setdefault((what, one.launch_unknown), []).append(one.label)
@@ -144,18 +146,18 @@ def _with_file(file: str, config: str, label: str, line: LaunchLine) -> Iterator
     yield command
 
 
-def _training(found: EngineAnswers) -> Iterator[Block]:
-    if found.training_unknown:
-        yield Paragraph(f"no line for training: {found.training_unknown}", "note")
+def _training(answers: EngineAnswers) -> Iterator[Block]:
+    if answers.training_unknown:
+        yield Paragraph(f"no line for training: {answers.training_unknown}", "note")
     lines = [
         text
-        for way in found.training
+        for way in answers.training
         if way.launch is not None
         for text in _with_file(way.file, way.config, f"training with {way.way}", way.launch)
     ]
     if lines:
         yield Preformatted("\n".join(lines), "sh")
-    for way in found.training:
+    for way in answers.training:
         if way.launch is None:
             least = f": at least {byte_size(way.least)} on each device" if way.least else ""
             yield Paragraph(f"training with {way.way} does not fit{least}", "note")

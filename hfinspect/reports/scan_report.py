@@ -24,55 +24,57 @@ _TITLES: Final = {
 }
 
 
-def lay_out(found: ScanSummary) -> Document:
+def lay_out(summary: ScanSummary) -> Document:
     """Rows and failures, sizes, components by size, then a chapter for each column."""
-    blocks: list[Block] = [Facts(tuple(_facts(found)))]
-    blocks += [Paragraph(note, "note") for note in found.notes]
-    sizes = _sizes(found)
+    blocks: list[Block] = [Facts(tuple(_facts(summary)))]
+    blocks += [Paragraph(note, "note") for note in summary.notes]
+    sizes = _sizes(summary)
     blocks.append(Chapter("sizes", "Parameters", (sizes,)))
-    parts = [one for one in found.sizes if one.models and sum(one.components.values())]
+    parts = [one for one in summary.sizes if one.models and sum(one.components.values())]
     if parts:
         blocks.append(Chapter("components", "Components by size", (_components(parts),)))
-    for group in found.groups:
+    for group in summary.groups:
         if group.groups and any(one.models for one in group.groups):
             title = _TITLES[group.column][1]
-            blocks.append(Chapter(group.column, title, tuple(_group(group, found))))
-    if found.failures:
-        blocks.append(Chapter("failures", "Failures", (_failures(found),)))
-    (name,) = page_names([(found.target.rstrip("/"), None)])
-    return Document(f"Report of {name}", tuple(blocks), sizes, _verdict(found))
+            blocks.append(Chapter(group.column, title, tuple(_group(group, summary))))
+    if summary.failures:
+        blocks.append(Chapter("failures", "Failures", (_failures(summary),)))
+    (name,) = page_names([(summary.target.rstrip("/"), None)])
+    return Document(f"Report of {name}", tuple(blocks), sizes, _verdict(summary))
 
 
-def _verdict(found: ScanSummary) -> str:
-    failed = found.rows - found.ok
-    rows = f"{found.rows:,} row{'' if found.rows == 1 else 's'}: {found.ok:,} models read"
+def _verdict(summary: ScanSummary) -> str:
+    failed = summary.rows - summary.ok
+    rows = f"{summary.rows:,} row{'' if summary.rows == 1 else 's'}: {summary.ok:,} models read"
     return rows + (f", {failed:,} failed" if failed else "")
 
 
-def _facts(found: ScanSummary) -> Iterator[tuple[str, str]]:
-    by = ", by the Hub's own count" if found.counted_by == "hub" else ""
-    unknown = found.ok - found.counted
-    text = f"{found.parameters:,} ({spelled(found.parameters)}) in {found.counted:,} models{by}"
+def _facts(summary: ScanSummary) -> Iterator[tuple[str, str]]:
+    by = ", by the Hub's own count" if summary.counted_by == "hub" else ""
+    unknown = summary.ok - summary.counted
+    text = (
+        f"{summary.parameters:,} ({spelled(summary.parameters)}) in {summary.counted:,} models{by}"
+    )
     yield "parameters", text + (f", unknown of {unknown:,}" if unknown else "")
-    if found.sized:
-        size = f"{found.nbytes:,} ({byte_size(found.nbytes)}) in {found.sized:,} models"
-        left = found.ok - found.sized
+    if summary.sized:
+        size = f"{summary.nbytes:,} ({byte_size(summary.nbytes)}) in {summary.sized:,} models"
+        left = summary.ok - summary.sized
         yield "bytes", size + (f", unknown of {left:,}" if left else "")
-    for group in found.groups:
+    for group in summary.groups:
         if group.column == "architecture" and group.groups:
             first = group.groups[0]
             least = "more than " if group.bounded else ""
-            share = f"{first.models / found.ok:.1%}"
+            share = f"{first.models / summary.ok:.1%}"
             text = f"{least}{group.different:,}; the most frequent is {first.name} ({share})"
             yield "architectures", text
-    if found.failures:
-        kinds = [f"{count:,} {kind}" for kind, count in [*found.failures.items()][:6]]
-        more = len(found.failures) - len(kinds)
+    if summary.failures:
+        kinds = [f"{count:,} {kind}" for kind, count in [*summary.failures.items()][:6]]
+        more = len(summary.failures) - len(kinds)
         yield "failed", ", ".join(kinds) + (f" and {more} more kinds" if more else "")
 
 
 def _table(
-    head: str, rows: list[tuple[str, int, int]], whole: int, title: str, unit: str = "models"
+    head: str, rows: list[tuple[str, int, int]], total: int, title: str, unit: str = "models"
 ) -> Table:
     """(name, models, parameters) with the share of all models, as a number and as a bar."""
     most = max((row[1] for row in rows), default=0) or 1
@@ -84,17 +86,17 @@ def _table(
         Column("sum", "sum of parameters", "int"),
     )
     cells: tuple[tuple[Cell, ...], ...] = tuple(
-        (name, models, models / (whole or 1), (("mlp", models / most),), parameters)
+        (name, models, models / (total or 1), (("mlp", models / most),), parameters)
         for name, models, parameters in rows
     )
     return Table(columns, cells, title, optional=("sum", "bar"))
 
 
-def _sizes(found: ScanSummary) -> Table:
-    rows = [(_range(one), one.models, one.parameters) for one in found.sizes]
-    unknown = found.ok - found.counted
+def _sizes(summary: ScanSummary) -> Table:
+    rows = [(_range(one), one.models, one.parameters) for one in summary.sizes]
+    unknown = summary.ok - summary.counted
     rows += [("unknown", unknown, 0)] if unknown else []
-    return _table("parameters of a model", rows, found.ok, "Models by number of parameters")
+    return _table("parameters of a model", rows, summary.ok, "Models by number of parameters")
 
 
 def _range(one: SizeClass) -> str:
@@ -122,14 +124,14 @@ def _components(classes: list[SizeClass]) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for one in classes:
-        whole = sum(one.components.values())
-        shares = [one.components[name] / whole for name in shown]
+        total = sum(one.components.values())
+        shares = [one.components[name] / total for name in shown]
         rows.append((_range(one), tuple(zip(shown, shares, strict=True)), *shares))
     title = "Share of the parameters of all models of a size"
     return Table(columns, tuple(rows), title, optional=("bar", *reversed(shown[3:])))
 
 
-def _group(group: RowGroups, found: ScanSummary) -> Iterator[Block]:
+def _group(group: RowGroups, summary: ScanSummary) -> Iterator[Block]:
     head, title = _TITLES[group.column]
     rows = [(one.name, one.models, one.parameters) for one in group.groups if one.models]
     if group.others.models:
@@ -140,9 +142,9 @@ def _group(group: RowGroups, found: ScanSummary) -> Iterator[Block]:
         # A model that was read and has no method of quantisation is not quantised.
         name = "none" if group.column == "quantization" else "not stated"
         rows.append((name, group.without.models, group.without.parameters))
-    yield _table(head, rows, found.ok, f"Models by {head}" if head != "tokens" else title)
+    yield _table(head, rows, summary.ok, f"Models by {head}" if head != "tokens" else title)
 
 
-def _failures(found: ScanSummary) -> Table:
-    rows = [(kind, count, 0) for kind, count in found.failures.items()]
-    return _table("error", rows, found.rows, "Rows without a model, by kind of error", "rows")
+def _failures(summary: ScanSummary) -> Table:
+    rows = [(kind, count, 0) for kind, count in summary.failures.items()]
+    return _table("error", rows, summary.rows, "Rows without a model, by kind of error", "rows")

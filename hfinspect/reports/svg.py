@@ -63,8 +63,8 @@ def render(document: Document) -> str:
     if treemap is None:
         parts.append('<text class="s" x="12" y="200">nothing to draw: no size is known</text>')
     else:
-        whole = treemap.measures[0]
-        parts += [_tile(tile, whole.total, whole.unit) for tile in tiles]
+        measure = treemap.measures[0]
+        parts += [_tile(tile, measure.total, measure.unit) for tile in tiles]
     parts += _legend(legend, area)
     return "".join([*parts, "</svg>"])
 
@@ -102,7 +102,7 @@ def _chosen(tiles: Iterable[Tile]) -> list[Tile]:
     return [tile for tile in every if tile.box.w * tile.box.h >= least]
 
 
-def _tile(tile: Tile, whole: int, unit: str) -> str:
+def _tile(tile: Tile, total: int, unit: str) -> str:
     x, y, w, h = tile.box
     fill = f'fill="url(#p-{ink_of(tile.node.component)})"' if tile.filled else ""
     if tile.node.kind == "part":
@@ -110,7 +110,7 @@ def _tile(tile: Tile, whole: int, unit: str) -> str:
     rect = f'<rect class="e" x="{x:.4g}" y="{y:.4g}" width="{w:.4g}" height="{h:.4g}"/>'
     if fill:
         rect = rect.replace('class="e"', fill) + rect
-    share = f"{tile.node.size / whole * 100:.1f}%" if whole else ""
+    share = f"{tile.node.size / total * 100:.1f}%" if total else ""
     size = sized(tile.node.size, unit)
     lines = []
     if h >= HEAD and w >= 34:

@@ -239,8 +239,8 @@ def _together(tables: Sequence[Table], canvas: Canvas) -> Iterator[tuple[int, _S
 
 
 def _width(table: Table, canvas: Canvas, dropped: frozenset[str]) -> int:
-    kept = [width for name, width in _widths(table, canvas).items() if name not in dropped]
-    return sum(kept) + _BETWEEN * (len(kept) - 1)
+    shown = [width for name, width in _widths(table, canvas).items() if name not in dropped]
+    return sum(shown) + _BETWEEN * (len(shown) - 1)
 
 
 def _table(table: Table, canvas: Canvas, shape: _Shape) -> str:
@@ -289,8 +289,8 @@ def _too_wide(table: Table, canvas: Canvas, idle: frozenset[str]) -> tuple[str, 
     widths = _widths(table, replace(canvas, color=False))
     gone: list[str] = []
     while left:
-        kept = [width for name, width in widths.items() if name not in (*idle, *gone)]
-        if sum(kept) + _BETWEEN * (len(kept) - 1) <= canvas.width:
+        shown = [width for name, width in widths.items() if name not in (*idle, *gone)]
+        if sum(shown) + _BETWEEN * (len(shown) - 1) <= canvas.width:
             break
         gone.append(left.pop())
     return tuple(gone)
@@ -309,12 +309,14 @@ def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
 
 
 def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> list[str]:
-    kept = [i for i, column in enumerate(table.columns) if column.name not in shape.dropped]
-    columns = [table.columns[i] for i in kept]
-    rows = [[shown(row[i], table.columns[i], canvas) for i in kept] for row in table.rows]
+    columns_shown = [
+        i for i, column in enumerate(table.columns) if column.name not in shape.dropped
+    ]
+    columns = [table.columns[i] for i in columns_shown]
+    rows = [[shown(row[i], table.columns[i], canvas) for i in columns_shown] for row in table.rows]
     headers = [clean(column.title) for column in columns]
     plain = replace(canvas, color=False)
-    room = canvas.width - _BETWEEN * (len(kept) - 1)
+    room = canvas.width - _BETWEEN * (len(columns_shown) - 1)
     cut = headers, rows
     if canvas.cuts:
         fixed = [column.kind not in ("text", "math") for column in columns]
@@ -325,7 +327,7 @@ def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> list[str]:
         cut[0][0] = cut[0][0].ljust(first + missing)
     lines = drawn_lines(*cut, columns)
     if canvas.cuts and any(map(canvas.overflows, lines)):
-        room = canvas.width - (len(kept) - 1)
+        room = canvas.width - (len(columns_shown) - 1)
         return _aligned(*fitted(headers, rows, fixed, room, padding=0), columns, between=1)
     return lines
 

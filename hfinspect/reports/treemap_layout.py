@@ -27,18 +27,18 @@ class Box(NamedTuple):
 def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
     """One box for each size, in the order given; sizes of nothing get boxes of nothing."""
     order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
-    whole = sum(sizes)
-    found = [Box(box.x, box.y, 0.0, 0.0)] * len(sizes)
-    if not whole or box.w <= 0 or box.h <= 0:
-        return found
-    scale = box.w * box.h / whole
+    total = sum(sizes)
+    boxes = [Box(box.x, box.y, 0.0, 0.0)] * len(sizes)
+    if not total or box.w <= 0 or box.h <= 0:
+        return boxes
+    scale = box.w * box.h / total
     waiting = [i for i in order if sizes[i] > 0]
     while waiting:
         side = min(box.w, box.h)
         count, area = _row([sizes[i] * scale for i in waiting], side)
         row, waiting = waiting[:count], waiting[count:]
-        box = _placed(row, [sizes[i] * scale for i in row], area, box, found)
-    return found
+        box = _placed(row, [sizes[i] * scale for i in row], area, box, boxes)
+    return boxes
 
 
 def _row(areas: Sequence[float], side: float) -> tuple[int, float]:
@@ -55,7 +55,7 @@ def _row(areas: Sequence[float], side: float) -> tuple[int, float]:
 
 
 def _placed(
-    row: Sequence[int], areas: Sequence[float], total: float, box: Box, found: list[Box]
+    row: Sequence[int], areas: Sequence[float], total: float, box: Box, boxes: list[Box]
 ) -> Box:
     """Puts a row along the shorter side, and returns what is left of the box."""
     wide = box.w >= box.h
@@ -64,7 +64,7 @@ def _placed(
     at = box.y if wide else box.x
     for item, area in zip(row, areas, strict=True):
         length = area / depth if depth else 0.0
-        found[item] = Box(box.x, at, depth, length) if wide else Box(at, box.y, length, depth)
+        boxes[item] = Box(box.x, at, depth, length) if wide else Box(at, box.y, length, depth)
         at += length
     if wide:
         return Box(box.x + depth, box.y, max(box.w - depth, 0.0), box.h)

@@ -67,8 +67,8 @@ def _in_a_word(result: AuditResult | Failure) -> str:
     """``4 errors, 2 notes``, ``no findings``, ``not audited``."""
     if isinstance(result, Failure):
         return "not audited"
-    found: dict[str, int] = {kind: count for kind, count in result.counts.items() if count}
-    return _counted(found) or "no findings"
+    counts: dict[str, int] = {kind: count for kind, count in result.counts.items() if count}
+    return _counted(counts) or "no findings"
 
 
 def _of_all(results: Sequence[AuditResult | Failure]) -> str:
@@ -106,7 +106,7 @@ def _sum(results: Sequence[AuditResult | Failure]) -> list[Block]:
     states = [f"{worst['']:,} without findings", *of_each]
     failed = len(results) - len(audited)
     states += [f"{failed:,} not audited"] if failed else []
-    found: dict[str, int] = {
+    counts: dict[str, int] = {
         kind: sum(result.counts[kind] for result in audited) for kind in reversed(SEVERITIES)
     }
     blocks: list[Block] = [Paragraph(f"all {len(results):,} targets:")]
@@ -126,7 +126,7 @@ def _sum(results: Sequence[AuditResult | Failure]) -> list[Block]:
     if len(codes) > MAX_CODES:
         text = f"{len(codes) - MAX_CODES:,} more rules found something: -f csv has all findings"
         blocks.append(Paragraph(text, "note"))
-    blocks.append(Facts((("targets", ", ".join(states)), ("found", _counted(found)))))
+    blocks.append(Facts((("targets", ", ".join(states)), ("found", _counted(counts)))))
     return blocks
 
 
@@ -142,15 +142,15 @@ def _failure(failure: Failure) -> list[Block]:
 def _audit(result: AuditResult, lines: bool, name: str = "") -> list[Block]:
     blocks: list[Block] = []
     if result.findings and lines:
-        lines_of = [_line(found, many) for found, many in folded_findings(result.findings)]
+        lines_of = [_line(finding, many) for finding, many in folded_findings(result.findings)]
         blocks.append(Preformatted("\n".join(lines_of)))
     elif result.findings:
         rows = tuple(
             (f.code, f.rule, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
             for f, many in folded_findings(result.findings)
         )
-        kept = ("code", "rule", "severity", "file", "tensor", "found", "expected")
-        columns = tuple(_NAMED[name] for name in kept)
+        fields = ("code", "rule", "severity", "file", "tensor", "found", "expected")
+        columns = tuple(_NAMED[name] for name in fields)
         optional = ("file", "tensor", "expected")
         blocks.append(Table(columns, rows, title="Findings", optional=optional))
     items = [("audited", _audited(result, name or result.target)), ("found", summary(result))]
@@ -279,7 +279,7 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
     }
 
 
-def lay_out_rules(found: Sequence[Rule], *, lines: bool = False) -> Document:
+def lay_out_rules(rules: Sequence[Rule], *, lines: bool = False) -> Document:
     """Rules one below the other. ``lines``: as text that a terminal can wrap; else a table."""
     columns = (
         Column("code", "code"),
@@ -290,12 +290,12 @@ def lay_out_rules(found: Sequence[Rule], *, lines: bool = False) -> Document:
         Column("why", "why"),
         Column("fix", "fix"),
     )
-    rows = tuple((r.code, r.severity, r.deep, r.name, r.what, r.why, r.fix) for r in found)
+    rows = tuple((r.code, r.severity, r.deep, r.name, r.what, r.why, r.fix) for r in rules)
     table = Table(columns, rows)
-    count = Paragraph(f"{len(found):,} rules")
+    count = Paragraph(f"{len(rules):,} rules")
     if not lines:
         return Document("", (table, count), table)
-    items = [item for rule in found for item in _in_lines(rule)]
+    items = [item for rule in rules for item in _in_lines(rule)]
     return Document("", (Facts(tuple(items)), count), table)
 
 
@@ -308,6 +308,6 @@ def _in_lines(rule: Rule) -> list[tuple[str, str]]:
     ]
 
 
-def rules_to_dict(found: Sequence[Rule]) -> dict[str, Any]:
+def rules_to_dict(rules: Sequence[Rule]) -> dict[str, Any]:
     """The JSON form of a list of rules."""
-    return {"rules": [rule_to_dict(rule) for rule in found]}
+    return {"rules": [rule_to_dict(rule) for rule in rules]}

@@ -23,11 +23,11 @@ def checked_options(options: RunsOptions) -> None:
 
 
 def answered(
-    found: Inspection, prediction: Prediction | None, options: RunsOptions
+    inspection: Inspection, prediction: Prediction | None, options: RunsOptions
 ) -> EngineAnswers:
     """What each engine does with the model. Raises UsageError for options that are not possible."""
     device = None if options.on is None else parse_device(options.on)
-    subject = Subject(found, prediction, options, device)
+    subject = Subject(inspection, prediction, options, device)
     answers = tuple(loader.answer(subject) for loader in find_loaders(options.engine))
     training: tuple[TrainingLaunch, ...] = ()
     unknown = ""
@@ -36,11 +36,11 @@ def answered(
 
         training, unknown = training_launches(subject)
     return EngineAnswers(
-        target=found.target,
-        origin=found.origin,
-        architecture=found.architecture,
-        model_type=found.model_type,
-        precision=precision(found),
+        target=inspection.target,
+        origin=inspection.origin,
+        architecture=inspection.architecture,
+        model_type=inspection.model_type,
+        precision=precision(inspection),
         answers=answers,
         device=None if device is None else NamedDevice(device.name, device.nbytes, device.count),
         training=training,

@@ -68,8 +68,8 @@ class OnnxExport(Loader):
     def _tasks(self, kind: str) -> list[str]:
         """The exporter spells types with hyphens."""
         types = self.lists["types"]
-        found: list[str] = types.get(kind) or types.get(kind.replace("_", "-")) or []
-        return found
+        tasks: list[str] = types.get(kind) or types.get(kind.replace("_", "-")) or []
+        return tasks
 
     def _task(self, subject: Subject) -> str:
         """The task of the class that the type has; empty where there is none."""

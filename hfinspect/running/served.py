@@ -48,11 +48,11 @@ class ServerLoader(Loader):
             return Check(NO, f"{name} has no class {architecture}")
         engine = find_engine(self.name)
         layers = layers_held(subject.inspection, prediction.root, engine)
-        said = runs(engine, architecture, layers)
-        if said.refused:
-            return Check(NO, said.refused)
-        if said.note:
-            return Check(YES, said.note, "transformers' class")
+        answer = runs(engine, architecture, layers)
+        if answer.refused:
+            return Check(NO, answer.refused)
+        if answer.note:
+            return Check(YES, answer.note, "transformers' class")
         return Check(NO, f"{name} has no class {architecture}")
 
     def _of_pipeline(self, subject: Subject) -> tuple[Any, str]:

@@ -60,8 +60,8 @@ class Subject:
     @property
     def is_pipeline(self) -> bool:
         """Whether it is several models, of which no engine here takes the whole."""
-        found = self.inspection
-        return bool(found.members) and found.layout != "sentence-transformers"
+        inspection = self.inspection
+        return bool(inspection.members) and inspection.layout != "sentence-transformers"
 
     @property
     def of_diffusers(self) -> bool:

@@ -95,8 +95,8 @@ def _way(
 
 
 def _why(stage: int, count: int, least: int | None) -> tuple[str, ...]:
-    held = "" if least is None else f", at least {byte_size(least)} on each of {count} devices"
-    return (f"as ZeRO stage {stage}{held}",)
+    at_least = "" if least is None else f", at least {byte_size(least)} on each of {count} devices"
+    return (f"as ZeRO stage {stage}{at_least}",)
 
 
 def _why_away(away: Offloaded, count: int) -> tuple[str, ...]:

@@ -400,8 +400,8 @@ class _Flow(TagReader):
 
 
 def _is_text(value: Value) -> bool:
-    whole = value.whole
-    return bool(whole.made or any(whole.texts))
+    entire = value.whole
+    return bool(entire.made or any(entire.texts))
 
 
 def _member(base: Value) -> Value:

@@ -137,8 +137,8 @@ def hub_kernel(facts: TargetFacts) -> Iterator[RuleFinding]:
                     if isinstance(text, str) and _KERNEL.fullmatch(text) and text not in seen:
                         seen.add(text)
                         severity = "warning" if _TRUSTED_KERNELS.match(text) else "error"
-                        found = f"{key} is {clean(text, 120)}"
-                        yield RuleFinding(found, fact.path, severity=severity)
+                        setting = f"{key} is {clean(text, 120)}"
+                        yield RuleFinding(setting, fact.path, severity=severity)
                 pending.append(value)
 
 

@@ -219,8 +219,8 @@ def numbering(facts: TargetFacts) -> Iterator[RuleFinding]:
         }
         gaps = [number for number in range(min(numbers), max(numbers)) if number not in there]
         if len(counts) > 1:
-            found = " and ".join(f"{count:,}" for count in sorted(counts))
-            yield RuleFinding(f"its shards count {found} in all", path)
+            totals = " and ".join(f"{count:,}" for count in sorted(counts))
+            yield RuleFinding(f"its shards count {totals} in all", path)
         elif gaps:
             shown = ", ".join(map(str, gaps[:5]))
             yield RuleFinding(f"no shard of number {shown}", path, None, f"{max(counts):,} shards")
