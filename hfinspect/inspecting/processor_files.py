@@ -31,8 +31,8 @@ def processor_files(
 
 def read_files(source: Source) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
     """Of a source that is open. A file that cannot be read does not end the rest of an answer."""
-    held = [name for name in FILES if name in source.list_files()]
-    read = gathered(source, [partial(read_json, source, name) for name in held])
+    names = [name for name in FILES if name in source.list_files()]
+    read = gathered(source, [partial(read_json, source, name) for name in names])
     broken = []
     for one in read:
         if one.error is not None:

@@ -16,30 +16,30 @@ from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_reading
 
 
-def details(found: Memory) -> Iterator[Block]:
+def details(memory: Memory) -> Iterator[Block]:
     """The sums, then where each number comes from."""
-    yield _facts(found)
-    if found.at:
-        yield _sums(found)
-        if found.cache is not None and found.cache.layers:
-            yield _layers(found)
-        yield _formulas(found)
-    if found.stages:
-        yield _stages(found)
-    if found.offload is not None:
-        yield from lay_out_offload(found.offload, found.device is not None)
-    if found.flops is not None:
-        yield lay_out_flops(found.flops)
-    if found.reading is not None:
-        yield lay_out_reading(found.reading)
-    remarks = () if found.cache is None else found.cache.notes
+    yield _facts(memory)
+    if memory.at:
+        yield _sums(memory)
+        if memory.cache is not None and memory.cache.layers:
+            yield _layers(memory)
+        yield _formulas(memory)
+    if memory.stages:
+        yield _stages(memory)
+    if memory.offload is not None:
+        yield from lay_out_offload(memory.offload, memory.device is not None)
+    if memory.flops is not None:
+        yield lay_out_flops(memory.flops)
+    if memory.reading is not None:
+        yield lay_out_reading(memory.reading)
+    remarks = () if memory.cache is None else memory.cache.notes
     yield from (Paragraph(note, "note") for note in remarks)
 
 
-def bar(found: Memory) -> Iterator[Block]:
+def bar(memory: Memory) -> Iterator[Block]:
     from .drawings import StackedBar
 
-    main, weights = found.main, found.weights.per_device
+    main, weights = memory.main, memory.weights.per_device
     if main is None or weights is None or not main.total:
         return
     sizes = {
@@ -51,8 +51,8 @@ def bar(found: Memory) -> Iterator[Block]:
     yield StackedBar(f"total at {main.context:,} tokens", tuple(pieces))
 
 
-def _device(found: Memory) -> str:
-    name, nbytes, count = found.device or ("", 0, 1)
+def _device(memory: Memory) -> str:
+    name, nbytes, count = memory.device or ("", 0, 1)
     nominal = NOMINAL.get(name)
     size = ""
     if nominal is not None:
@@ -60,60 +60,60 @@ def _device(found: Memory) -> str:
     return f"{count} × {name}{size}" if count > 1 else f"{name}{size}"
 
 
-def _facts(found: Memory) -> Facts:
-    items = [(found.architecture or found.model_type or "unknown architecture", _engine(found))]
-    weights = found.weights
+def _facts(memory: Memory) -> Facts:
+    items = [(memory.architecture or memory.model_type or "unknown architecture", _engine(memory))]
+    weights = memory.weights
     if weights.nbytes is None:
         widths = ", ".join(f"{name} {byte_size(size)}" for name, size in weights.widths.items())
         items.append(("weights", f"unknown: {weights.unknown}" + (f"; {widths}" if widths else "")))
     else:
-        items.append(("weights", f"{_weights(found)}{_apart(found)}"))
-    if found.cache_unknown:
-        items.append(("cache", found.cache_unknown))
-    if found.cache is not None:
-        items.append(("cache", cost(found.cache)))
-    if found.offload_unknown:
-        items.append(("by layer", f"unknown: {found.offload_unknown}"))
-    if found.device is not None:
-        items.append(("on", _device(found)))
-    if found.max_context:
-        more = " (the model's own; the device would hold more)" if found.holds_more else ""
-        items.append(("longest", f"{found.max_context:,} tokens at batch {found.batch}{more}"))
-    if found.max_batch and found.main is not None:
-        items.append(("largest", f"batch {found.max_batch:,} at {found.main.context:,} tokens"))
-    if found.device is None and found.main is not None and found.main.total is not None:
-        card = found.smallest_card or "none of the known cards"
-        items.append(("fits on", f"{card}, at {found.main.context:,} tokens"))
+        items.append(("weights", f"{_weights(memory)}{_apart(memory)}"))
+    if memory.cache_unknown:
+        items.append(("cache", memory.cache_unknown))
+    if memory.cache is not None:
+        items.append(("cache", cost(memory.cache)))
+    if memory.offload_unknown:
+        items.append(("by layer", f"unknown: {memory.offload_unknown}"))
+    if memory.device is not None:
+        items.append(("on", _device(memory)))
+    if memory.max_context:
+        more = " (the model's own; the device would hold more)" if memory.holds_more else ""
+        items.append(("longest", f"{memory.max_context:,} tokens at batch {memory.batch}{more}"))
+    if memory.max_batch and memory.main is not None:
+        items.append(("largest", f"batch {memory.max_batch:,} at {memory.main.context:,} tokens"))
+    if memory.device is None and memory.main is not None and memory.main.total is not None:
+        card = memory.smallest_card or "none of the known cards"
+        items.append(("fits on", f"{card}, at {memory.main.context:,} tokens"))
     return Facts(tuple(items))
 
 
-def _weights(found: Memory) -> str:
-    nbytes = found.weights.nbytes or 0
+def _weights(memory: Memory) -> str:
+    nbytes = memory.weights.nbytes or 0
     return f"{byte_size(nbytes)}, {nbytes:,} bytes"
 
 
-def _apart(found: Memory) -> str:
+def _apart(memory: Memory) -> str:
     """What of the weights one device has."""
-    apart = found.weights.per_device
-    if apart is None or apart == found.weights.nbytes:
+    apart = memory.weights.per_device
+    if apart is None or apart == memory.weights.nbytes:
         return ""
-    if found.offload is None:
+    if memory.offload is None:
         return f", {byte_size(apart)} ({apart:,} bytes) on the fullest device"
     return f", {byte_size(apart)} of it on the GPU with all layers there"
 
 
-def _engine(found: Memory) -> str:
-    version = f" {found.version}" if found.version else ""
+def _engine(memory: Memory) -> str:
+    version = f" {memory.version}" if memory.version else ""
     ways = (
-        ("tensor", found.tensor_parallel),
-        ("pipeline", found.pipeline_parallel),
-        ("expert", found.expert_parallel),
+        ("tensor", memory.tensor_parallel),
+        ("pipeline", memory.pipeline_parallel),
+        ("expert", memory.expert_parallel),
     )
     parallel = "".join(f", {name} parallel {count}" for name, count in ways if count > 1)
-    return f"engine {found.engine}{version}, batch {found.batch}{parallel}"
+    return f"engine {memory.engine}{version}, batch {memory.batch}{parallel}"
 
 
-def _sums(found: Memory) -> Table:
+def _sums(memory: Memory) -> Table:
     columns = (
         Column("context", "context", "int"),
         Column("weights", "weights"),
@@ -122,7 +122,7 @@ def _sums(found: Memory) -> Table:
         Column("total", "total"),
         Column("fits", "fits"),
     )
-    rows = tuple(_row(entry) for entry in found.at)
+    rows = tuple(_row(entry) for entry in memory.at)
     return Table(columns, rows, optional=("fits",))
 
 
@@ -139,7 +139,7 @@ def _row(entry: AtContext) -> tuple[int | str | None, ...]:
     )
 
 
-def plain_sums(found: Memory) -> Table:
+def plain_sums(memory: Memory) -> Table:
     """The sums as plain numbers, one row a context; without a cache one row of weights."""
     names = (
         "context",
@@ -152,11 +152,11 @@ def plain_sums(found: Memory) -> Table:
         "total_nbytes",
         "fits",
     )
-    weights = found.weights.per_device
+    weights = memory.weights.per_device
     rows: list[tuple[int | str | bool | None, ...]] = [
         (
             entry.context,
-            found.batch,
+            memory.batch,
             entry.weights,
             entry.cache.kv_bytes,
             entry.cache.state_bytes,
@@ -165,13 +165,13 @@ def plain_sums(found: Memory) -> Table:
             entry.total,
             entry.fits,
         )
-        for entry in found.at
+        for entry in memory.at
     ]
-    rows = rows or [(None, found.batch, weights, *[None] * 4, weights, None)]
+    rows = rows or [(None, memory.batch, weights, *[None] * 4, weights, None)]
     return Table(tuple(Column(name, name) for name in names), tuple(rows))
 
 
-def _layers(found: Memory) -> Table:
+def _layers(memory: Memory) -> Table:
     columns = (
         Column("layers", "layers", "int"),
         Column("keeps", "keeps"),
@@ -180,9 +180,9 @@ def _layers(found: Memory) -> Table:
         Column("nbytes", "bytes", "int"),
         Column("formula", "formula", "math"),
     )
-    assert found.cache is not None
-    rows = tuple(_group(group) for group in found.cache.layers)
-    title = f"KV cache by layer type at {found.cache.tokens:,} tokens"
+    assert memory.cache is not None
+    rows = tuple(_group(group) for group in memory.cache.layers)
+    title = f"KV cache by layer type at {memory.cache.tokens:,} tokens"
     return Table(columns, rows, title=title, optional=("window", "formula"))
 
 
@@ -192,7 +192,7 @@ def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
     return (group.layers, label, group.window or "", group.elements, group.nbytes, group.formula)
 
 
-def _stages(found: Memory) -> Table:
+def _stages(memory: Memory) -> Table:
     columns = (
         Column("layers", "layers"),
         Column("with", "with"),
@@ -201,7 +201,7 @@ def _stages(found: Memory) -> Table:
     )
     rows = tuple(
         (f"{stage.first} to {stage.last}", ", ".join(stage.holds), stage.weights, stage.cache)
-        for stage in found.stages
+        for stage in memory.stages
     )
     return Table(columns, rows, title="Bytes on one device of each stage")
 

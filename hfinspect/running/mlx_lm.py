@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..core.footprint import Memory
 from ..core.text import byte_size
-from ..sizing.engines.logical import PREFILL_TOKENS
+from ..sizing.engines.registry import LOGICAL
 from ..sizing.own_cache import GENERATES
 from .loader import PASSED, Check, Launch, Loader
 from .served import of_memory, tokens_of, why_tokens
@@ -84,7 +84,7 @@ class MlxLm(Loader):
         because = [why_tokens(subject, sized, tokens)]
         flags = [
             f"--decode-concurrency {batch} --prompt-concurrency {batch}",
-            f"--prefill-step-size {PREFILL_TOKENS}",
+            f"--prefill-step-size {LOGICAL.step}",
         ]
         sequences = "1 sequence" if batch == 1 else f"{batch} sequences"
         because.append(f"{sequences} at once: each has a cache of its own")

@@ -95,9 +95,9 @@ def checked(text: str) -> _Parsed:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_small_and_closed(name: str) -> None:
-    """An ordinary model's below 85 kB, with the JSON form as ``--format json`` has it."""
+    """An ordinary model's below 86 kB, with the JSON form as ``--format json`` has it."""
     text = program(str(MODELS / name), "--format", "html").out
-    assert len(text.encode()) <= 85_000
+    assert len(text.encode()) <= 86_000
     parsed = checked(text)
     form = json.loads(program(str(MODELS / name), "--format", "json").out)
     assert json.loads(parsed.blocks["script"][0]) == form

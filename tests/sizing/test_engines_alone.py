@@ -21,7 +21,7 @@ PACKAGE = Path(hfinspect.__file__).parent
 #: Where names stand: the engines themselves, and the choices that users have.
 OWN = ("sizing/engines/", "core/choices.py")
 #: How often other files look whether a user named an engine at all.
-DEFAULTS = {"cli/explain.py": 1, "scanning/engine.py": 1}
+DEFAULTS = {"scanning/engine.py": 1}
 #: Names that mean an engine wherever they stand; ``logical`` and ``transformers`` mean more.
 ONLY_ENGINES = frozenset(NAMES) - {"logical", "transformers"}
 #: Modules of the folder that are no single engine.
