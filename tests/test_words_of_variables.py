@@ -26,10 +26,9 @@ LEFT: dict[str, int] = {
     "cli": 1,
     "errors.py": 12,
     "inspecting": 1,
-    "media": 63,
     "reports": 1,
-    "scanning": 65,
-    "sizing": 774,
+    "scanning": 3,
+    "sizing": 13,
 }
 
 

@@ -91,12 +91,12 @@ class LlavaNext(ImagesOnly):
         across = int((square // patch) * _downsampled(settings))
         best = best_resolution(image.height, image.width, part.pairs("image_grid_pinpoints"))
         rows, columns = unpadded(image, across * (best[0] // square), across * (best[1] // square))
-        whole = across * across + extra - (strategy == "default")
-        tokens = whole + rows * columns + rows
+        overview = across * across + extra - (strategy == "default")
+        tokens = overview + rows * columns + rows
         return ItemTokens(
             tokens,
             (
-                f"the whole at {square} x {square}: {whole:,} tokens",
+                f"the whole at {square} x {square}: {overview:,} tokens",
                 f"at {best[1]} x {best[0]}: {columns} x {rows} without padding: {rows * columns:,}",
                 f"{rows:,} ends of rows",
             ),
@@ -144,13 +144,13 @@ class LlavaOnevision(NoSounds):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        whole, strategy = self._whole(settings)
+        overview, strategy = self._whole(settings)
         less = int(strategy == "default")
         if image.several:
-            step = f"one of several images, {whole:,} tokens and the end of a row"
-            return ItemTokens(whole + 1 - less, (step,))
+            step = f"one of several images, {overview:,} tokens and the end of a row"
+            return ItemTokens(overview + 1 - less, (step,))
         square = part.inner("size", "shortest_edge", "height")
-        across = math.isqrt(whole)
+        across = math.isqrt(overview)
         best = best_resolution(image.height, image.width, part.pairs("image_grid_pinpoints"))
         rows, columns = unpadded(image, across * (best[0] // square), across * (best[1] // square))
         most = self._most(settings)
@@ -160,9 +160,9 @@ class LlavaOnevision(NoSounds):
             rows, columns = int(rows // ratio), int(columns // ratio)
         end = f", shrunk to {most} squares" if shrunk else ""
         return ItemTokens(
-            whole - less + rows * columns + rows,
+            overview - less + rows * columns + rows,
             (
-                f"the whole at {square} x {square}: {whole - less:,} tokens",
+                f"the whole at {square} x {square}: {overview - less:,} tokens",
                 (
                     f"at {best[1]} x {best[0]}: {columns} x {rows} without padding{end}: "
                     f"{rows * columns:,}"
@@ -190,8 +190,8 @@ class LlavaOnevision(NoSounds):
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("video")
-        whole, _ = self._whole(settings)
-        pooled = -(-math.isqrt(whole) // 2)
+        tokens, _ = self._whole(settings)
+        pooled = -(-math.isqrt(tokens) // 2)
         return ItemTokens(
             video.frames * pooled * pooled + 1,
             (f"{video.frames:,} frames of {pooled} x {pooled} tokens, and the end of a row",),

@@ -40,8 +40,8 @@ def _times(side: int, of_image: int) -> float:
 
 def as_float32(value: float) -> float:
     """The library divides tensors of single precision, and compares what comes out."""
-    held: float = struct.unpack("f", struct.pack("f", value))[0]
-    return held
+    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    return rounded
 
 
 class Llama4(ImagesOnly):

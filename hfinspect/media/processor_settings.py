@@ -59,44 +59,44 @@ class ProcessorSettings:
         nor the library's defaults hold it."""
         sections, older = _PARTS[name]
         processor = self._given.get(PROCESSOR, {})
-        said = next((processor[one] for one in sections if _mapping(processor.get(one))), None)
+        values = next((processor[one] for one in sections if _mapping(processor.get(one))), None)
         where = PROCESSOR
-        if said is None:
+        if values is None:
             where = next((one for one in older if self._given.get(one)), "")
-            said = self._given.get(where)
+            values = self._given.get(where)
         default = next((_mapping(self._defaults[s]) for s in sections if s in self._defaults), None)
-        if said is None and default is None:
+        if values is None and default is None:
             raise UnknownTokensError(
                 f"there is no {older[0]}, and the library's own defaults for "
                 f"{self.model_type} are not recorded"
             )
-        if said is None:
+        if values is None:
             self._check_default(default or {})
         self._used.add(where or LIBRARY)
-        said = dict(_mapping(said))
+        values = dict(_mapping(values))
         set_by_class = _mapping(_mapping(_recorded("calls").get(self.model_type)).get(name))
         if "size" in set_by_class:  # older names of the same
-            said.pop("min_pixels", None)
-            said.pop("max_pixels", None)
-        return SettingsPart(where or LIBRARY, {**said, **set_by_class}, default or {})
+            values.pop("min_pixels", None)
+            values.pop("max_pixels", None)
+        return SettingsPart(where or LIBRARY, {**values, **set_by_class}, default or {})
 
     def _check_default(self, default: Mapping[str, Any]) -> None:
         """Raises UnknownTokensError where config.json shows that the model was not trained with
         what the library sets by itself."""
         vision = _mapping(self.config.get("vision_config"))
         for key, name in (("patch_size", "patch_size"), ("merge_size", "spatial_merge_size")):
-            held, trained = default.get(key), vision.get(name)
-            if type(held) is type(trained) is int and held != trained:
+            default_value, trained = default.get(key), vision.get(name)
+            if type(default_value) is type(trained) is int and default_value != trained:
                 raise UnknownTokensError(
-                    f"there is no {PREPROCESSOR}, and the library's own {key} {held} is not the "
-                    f"model's {trained}"
+                    f"there is no {PREPROCESSOR}, and the library's own {key} {default_value} is not "
+                    f"the model's {trained}"
                 )
 
     @property
     def own(self) -> SettingsPart:
         """What the processor itself sets, outside of its parts."""
-        said = self._given.get(PROCESSOR, {})
-        return SettingsPart(PROCESSOR if said else LIBRARY, said, self._defaults)
+        values = self._given.get(PROCESSOR, {})
+        return SettingsPart(PROCESSOR if values else LIBRARY, values, self._defaults)
 
     def section(self, *names: str) -> SettingsPart:
         """A section of config.json; the file itself without a name."""
@@ -118,9 +118,9 @@ LIBRARY: Final = f"the defaults of transformers {TRANSFORMERS}"
 class SettingsPart:
     """Keys of one section, each checked as it is read."""
 
-    def __init__(self, where: str, said: Mapping[str, Any], default: Mapping[str, Any]) -> None:
+    def __init__(self, where: str, values: Mapping[str, Any], default: Mapping[str, Any]) -> None:
         self.where = where
-        self._said = said
+        self._said = values
         self._default = default
 
     def raw(self, key: str) -> Any:
@@ -173,10 +173,10 @@ class SettingsPart:
         value = self.raw(key)
         if type(value) is int:  # a side, as older files write a size
             return self._number(key, value, 1, MAX_SETTING)
-        held = _mapping(value)
+        section = _mapping(value)
         for name in names:
-            if held.get(name) is not None:
-                return self._number(f"{key}.{name}", held[name], 1, MAX_SETTING)
+            if section.get(name) is not None:
+                return self._number(f"{key}.{name}", section[name], 1, MAX_SETTING)
         raise self._wrong(f"{key}.{names[0]}", None, "a whole number")
 
     def couple(self, key: str, *, least: int = 1) -> tuple[int, int]:
@@ -228,5 +228,5 @@ def _recorded(what: str) -> Mapping[str, Any]:
     Recorded by ``tests/oracle/record_media_tokens.py``.
     """
     made = files(__package__).joinpath("library_defaults.json").read_text("utf-8")
-    held: Mapping[str, Any] = json.loads(made)[what]
-    return held
+    defaults: Mapping[str, Any] = json.loads(made)[what]
+    return defaults

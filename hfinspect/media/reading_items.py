@@ -56,15 +56,15 @@ def _numbers(text: object, what: str, example: str, most: tuple[int, ...]) -> li
 
 def _milliseconds(text: object) -> int:
     """Of ``30s``, ``2.5``, ``1m30s`` or ``500ms``."""
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"(?:(\d{1,4})m(?:in)?)?(?:(\d{1,6}(?:\.\d{1,3})?)s?)?|(\d{1,9})ms",
         str(text).lower().replace(" ", ""),
     )
     count = 0
-    if found is not None and found[3]:
-        count = int(found[3])
-    elif found is not None:
-        count = int(found[1] or 0) * 60_000 + int(Decimal(found[2] or 0) * 1000)
+    if match is not None and match[3]:
+        count = int(match[3])
+    elif match is not None:
+        count = int(match[1] or 0) * 60_000 + int(Decimal(match[2] or 0) * 1000)
     if not 1 <= count <= MAX_SECONDS * 1000:
         raise UsageError(
             f"audio {str(text)[:40]!r}",

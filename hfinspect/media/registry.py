@@ -41,12 +41,12 @@ _FILES: Final = (
 
 
 def _rules() -> dict[str, TokenRule]:
-    found: dict[str, TokenRule] = {}
+    rules: dict[str, TokenRule] = {}
     for module in _FILES:
         for made in vars(module).values():
             if isinstance(made, type) and issubclass(made, TokenRule) and "types" in vars(made):
-                found.update(dict.fromkeys(made.types, made()))
-    return found
+                rules.update(dict.fromkeys(made.types, made()))
+    return rules
 
 
 #: Model type -> how its processor counts.

@@ -140,10 +140,10 @@ def best_resolution(height: int, width: int, known: Sequence[tuple[int, int]]) -
     best, most, least = known[0], 0, math.inf
     for high, wide in known:
         scale = min(wide / width, high / height)
-        kept = min(int(width * scale) * int(height * scale), width * height)
-        wasted = high * wide - kept
-        if kept > most or (kept == most and wasted < least):
-            best, most, least = (high, wide), kept, wasted
+        area = min(int(width * scale) * int(height * scale), width * height)
+        wasted = high * wide - area
+        if area > most or (area == most and wasted < least):
+            best, most, least = (high, wide), area, wasted
     return best
 
 

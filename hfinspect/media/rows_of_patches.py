@@ -162,8 +162,10 @@ class KimiK25(NoSounds):
     def _grid(height: int, width: int, part: SettingsPart) -> tuple[int, tuple[str, ...]]:
         patch, merge = part.count("patch_size"), part.count("merge_size")
         limit = part.inner("size", "max_height") * patch
-        held = max(1, height // patch) * max(1, width // patch)
-        scale = min(1.0, math.sqrt(part.count("max_patches") / held), limit / height, limit / width)
+        patches = max(1, height // patch) * max(1, width // patch)
+        scale = min(
+            1.0, math.sqrt(part.count("max_patches") / patches), limit / height, limit / width
+        )
         step = patch * merge
         rows = -(-min(max(1, int(height * scale)), limit) // step)
         columns = -(-min(max(1, int(width * scale)), limit) // step)
@@ -237,5 +239,5 @@ class Phi4Multimodal(TokenRule):
 def _every_second(mask: int, tiles: int, padded: int) -> int:
     """Every second of the patches of each tile, without those at the end that are padding."""
     covered = mask * tiles - padded
-    whole, rest = divmod(max(covered, 0), mask)
-    return whole * -(-mask // 2) + -(-rest // 2)
+    total, rest = divmod(max(covered, 0), mask)
+    return total * -(-mask // 2) + -(-rest // 2)

@@ -32,12 +32,12 @@ class Idefics3(NoSounds):
             longest = part.inner("size", "longest_edge")
             square = part.inner("max_image_size", "longest_edge")
             rows, columns = _grid(image, longest, square)
-        whole = each + 3
+        tokens = each + 3
         steps = [f"the whole: {each:,} tokens, 3 markers"]
         if rows:
             steps.insert(0, f"{columns} x {rows} squares of {each:,} tokens and 2 markers")
             steps.insert(1, f"{rows} ends of rows")
-        return ItemTokens(whole + rows * (columns * (each + 2) + 1), tuple(steps))
+        return ItemTokens(tokens + rows * (columns * (each + 2) + 1), tuple(steps))
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.model_type != "smolvlm":

@@ -250,10 +250,10 @@ class Dataset:
 
     def rows_of_journals(self) -> int:
         """Rows that an earlier run left after the parts of the manifest."""
-        whole = self._parts(self._first)
-        rows = sum(parquet.count(path) for path in whole)
+        complete = self._parts(self._first)
+        rows = sum(parquet.count(path) for path in complete)
         for path in self._journals():
-            if any(path.name.startswith(f"_{part.stem}.") for part in whole):
+            if any(path.name.startswith(f"_{part.stem}.") for part in complete):
                 continue  # its part was written, and the run ended then
             with path.open("rb") as stream:
                 rows += sum(line.endswith(b"\n") for line in stream)

@@ -131,11 +131,13 @@ def scan(
     """
     token, endpoint = login(session, token, endpoint)
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    wish = memory_wish(on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype)
-    if wish is None:
+    memory_asked = memory_wish(
+        on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
+    )
+    if memory_asked is None:
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
     else:
-        work = partial(_size_one, options=options, wish=wish)
+        work = partial(_size_one, options=options, request=memory_asked)
     return run(targets, work, lost, jobs=jobs, executor=executor, window=4 * jobs)
 
 
@@ -151,7 +153,7 @@ def memory_wish(
         return None
     from ..sizing.memory_request import inference_request
 
-    wish = inference_request(
+    request = inference_request(
         InferenceOptions(
             on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
         )
@@ -160,22 +162,22 @@ def memory_wish(
         raise UsageError(
             "batch, engine and cache dtype", "are about memory", expected="a device or a context"
         )
-    return wish
+    return request
 
 
 def inspect_one(
     target: api.Target, options: ScanOptions, listing: Listing | None = None
 ) -> Inspection | Failure:
     """One target, with the process's shared client and in its time; an error of ours is a value."""
-    found = _in_time(target, options, listing)
-    return found if isinstance(found, Failure) else found.inspection
+    row = _in_time(target, options, listing)
+    return row if isinstance(row, Failure) else row.inspection
 
 
-def _size_one(target: api.Target, options: ScanOptions, wish: MemoryRequest) -> Memory | Failure:
+def _size_one(target: api.Target, options: ScanOptions, request: MemoryRequest) -> Memory | Failure:
     from .memory_rows import sized
 
-    found = _in_time(target, options, None, unsized=wish.device is not None)
-    return found if isinstance(found, Failure) else sized(found, wish)
+    row = _in_time(target, options, None, unsized=request.device is not None)
+    return row if isinstance(row, Failure) else sized(row, request)
 
 
 def _in_time(
@@ -230,9 +232,9 @@ def client_of(options: ScanOptions) -> HubClient | None:
 def close_shared() -> None:
     """Close the connections that scans of this process keep; a later scan opens new ones."""
     with _shared_lock:
-        kept = list(_shared.values())
+        sources = list(_shared.values())
         _shared.clear()
-    for client, _ in kept:
+    for client, _ in sources:
         client.close()
 
 
@@ -257,8 +259,8 @@ def name_of(target: object) -> str:
 
 def lost(target: object, error: BaseException) -> Failure:
     """The failure of a target whose worker raised what no target raises."""
-    said = _PASSWORD.sub("//***@", str(error))
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = _PASSWORD.sub("//***@", str(error))
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     name = name_of(target)
     return Failure(
         name,

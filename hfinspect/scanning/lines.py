@@ -40,10 +40,10 @@ class JsonLines:
         return json.dumps(row)
 
     def row(self, line: str, columns: Sequence[str]) -> Row:
-        found = json.loads(line)
-        if not isinstance(found, dict) or tuple(found) != tuple(columns):
+        value = json.loads(line)
+        if not isinstance(value, dict) or tuple(value) != tuple(columns):
             raise ValueError("another row")
-        return found
+        return value
 
     def may_begin(self, text: str) -> bool:
         begin = '{"target": "'

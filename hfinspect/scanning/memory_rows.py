@@ -12,14 +12,14 @@ from ..sizing.plan import plan
 from .rows import MEMORY_COLUMNS, Row
 
 
-def sized(whole: Inspected, wish: MemoryRequest) -> Memory:
+def sized(inspected: Inspected, request: MemoryRequest) -> Memory:
     """The sum of one model. A choice that does not fit this model (a cache's dtype for other
     layers than it has) is a cache that is unknown, by its reason: it fits others of the list."""
     try:
-        return plan(whole.inspection, whole.prediction, wish)
+        return plan(inspected.inspection, inspected.prediction, request)
     except UsageError as error:
         reason = error.hint or str(error)
-        return replace(plan(whole.inspection, None, wish), cache_unknown=reason)
+        return replace(plan(inspected.inspection, None, request), cache_unknown=reason)
 
 
 def memory_row(memory: Memory) -> Row:

@@ -18,12 +18,12 @@ def left_to_do(
 ) -> Iterator[Item]:
     """The items after those that have rows. Raises UsageError if the rows are of another list."""
     left = iter(items)
-    for i, kept in enumerate(there):
+    for i, row in enumerate(there):
         item = next(left, None)
-        if item is None or clean(item.target) != clean(kept.target):
+        if item is None or clean(item.target) != clean(row.target):
             error = UsageError(
                 str(path),
-                f"row {i + 1} is {clean(kept.target)}",
+                f"row {i + 1} is {clean(row.target)}",
                 expected=clean(item.target) if item else "no such row",
                 hint="the file was written for another list; begin a new file",
             )
@@ -34,7 +34,7 @@ def left_to_do(
 
 def not_there(items: Iterable[Item], there: Sequence[JournalContents]) -> Iterator[Item]:
     """The items without a row: for lists that the Hub makes, whose order changes."""
-    names = {kept.target for kept in there}
+    names = {row.target for row in there}
     return (item for item in items if item.target not in names)
 
 

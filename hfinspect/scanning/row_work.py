@@ -265,12 +265,12 @@ def _audited(
     return run_audit(target, source, file=ref.file, made=made, shards=shards)
 
 
-def _audit_row(found: AuditResult) -> Row:
+def _audit_row(audit: AuditResult) -> Row:
     return {
-        "audit_errors": found.counts["error"],
-        "audit_warnings": found.counts["warning"],
-        "audit_notes": found.counts["note"],
-        "audit_codes": " ".join(sorted({finding.code for finding in found.findings})),
+        "audit_errors": audit.counts["error"],
+        "audit_warnings": audit.counts["warning"],
+        "audit_notes": audit.counts["note"],
+        "audit_codes": " ".join(sorted({finding.code for finding in audit.findings})),
     }
 
 

@@ -43,8 +43,8 @@ LEADING: Final[Mapping[str, Described]] = {
 
 
 def _component(name: str) -> Callable[[Inspection], Value]:
-    def value(found: Inspection) -> Value:
-        totals = found.components.get(name)
+    def value(inspection: Inspection) -> Value:
+        totals = inspection.components.get(name)
         return 0 if totals is None else totals.parameters
 
     return value
@@ -59,9 +59,9 @@ def _weights_sha256(inspection: Inspection) -> Value:
     return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
 
 
-def _main_dtype(found: Inspection) -> Value:
+def _main_dtype(inspection: Inspection) -> Value:
     """The dtype of most bytes."""
-    sized = {name: totals.nbytes or 0 for name, totals in found.dtypes.items()}
+    sized = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
     return max(sized, key=lambda name: sized[name]) if sized else None
 
 
@@ -69,8 +69,8 @@ def _fact(name: str, unit: str, meaning: str) -> RowColumn:
     """A fact of the build; lists and two sides as numbers with blanks between them."""
     annotation = str(ModelFacts.__dataclass_fields__[name].type)
 
-    def value(found: Inspection) -> Value:
-        number = getattr(found.facts, name)
+    def value(inspection: Inspection) -> Value:
+        number = getattr(inspection.facts, name)
         if annotation == "int | None" or number is None:
             return number  # type: ignore[no-any-return]  # an int or None
         return " ".join(map(str, number if isinstance(number, tuple) else (number,)))
@@ -81,11 +81,17 @@ def _fact(name: str, unit: str, meaning: str) -> RowColumn:
 
 
 def _hub(name: str, meaning: str) -> RowColumn:
-    def value(found: Inspection) -> Value:
-        said = None if found.origin.hub is None else getattr(found.origin.hub, name)
-        if isinstance(said, tuple):
-            return " ".join(said)
-        return said if said is None else str(said).lower() if isinstance(said, bool) else said
+    def value(inspection: Inspection) -> Value:
+        declared = None if inspection.origin.hub is None else getattr(inspection.origin.hub, name)
+        if isinstance(declared, tuple):
+            return " ".join(declared)
+        return (
+            declared
+            if declared is None
+            else str(declared).lower()
+            if isinstance(declared, bool)
+            else declared
+        )
 
     return RowColumn("string", value, f"{meaning}, by the Hub")
 

@@ -13,7 +13,7 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
     """
     h, a, g, d, inner, s, b, r = (z[name] for name in "hagdIsbr")
     t, q, kv, vocab = s * b, a * d, g * d, z["V"]
-    found = {
+    terms = {
         "th": t * h,
         "tQ": t * q,
         "tK": t * kv,
@@ -53,7 +53,7 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
     }
     if "E" in z:
         k, experts = z["k"], z["E"]
-        found |= {
+        terms |= {
             "tk": t * k,
             "tkh": t * k * h,
             "tkI": t * k * inner,
@@ -69,7 +69,7 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
         }
     if "e" in z:
         u, wide = z["e"] * b, z["J"]
-        found |= {
+        terms |= {
             "uh": u * h,
             "uQ": u * q,
             "uI": u * inner,
@@ -90,4 +90,4 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
             "se": s * z["e"],
             "uss": u * s,
         }
-    return found
+    return terms

@@ -66,8 +66,8 @@ class KeptActivations:
 
     @property
     def sides(self) -> tuple[KeptLayers, ...]:
-        found = (self.encoder, self.decoder, self.windowed)
-        return tuple(side for side in found if side is not None and side.layers)
+        sizes = (self.encoder, self.decoder, self.windowed)
+        return tuple(side for side in sizes if side is not None and side.layers)
 
     def nbytes(self, *, checkpointing: bool) -> int:
         """With checkpointing each layer's input waits, and one layer at a time is whole."""
@@ -141,8 +141,8 @@ def framework_kept(
         windowed = _layers(_added(parts["layer"], more), terms, inputs, sum(masked))
         if masked[0] and step.targets and step.targets.isdisjoint(_BEFORE_ATTENTION):
             outside -= _sum(more, terms)  # its attention has no gradient: it keeps no mask
-    whole = sizes.layers - (windowed.layers if windowed else 0)
-    decoder = _layers(parts["layer"], terms, inputs, whole)
+    full = sizes.layers - (windowed.layers if windowed else 0)
+    decoder = _layers(parts["layer"], terms, inputs, full)
     encoder = None
     if "encoder" in parts:
         inputs = wide * step.batch * _seen(step) * sizes.width
@@ -170,8 +170,8 @@ def usual_attention(prediction: Prediction) -> str:
 @cache
 def _rules() -> Mapping[str, Mapping[str, Any]]:
     """Equal rules are there once; the others have its name."""
-    found = data_files.read(__package__, "kept_rules.json")
-    return {name: found[rule] if isinstance(rule, str) else rule for name, rule in found.items()}
+    rules = data_files.read(__package__, "kept_rules.json")
+    return {name: rules[rule] if isinstance(rule, str) else rule for name, rule in rules.items()}
 
 
 def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[str, int]] | str:
@@ -193,12 +193,12 @@ def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[s
 
 def _at_targets(rows: Mapping[str, Mapping[str, int]], targets: frozenset[str]) -> dict[str, int]:
     """The sum of what is kept where one of some names has an adapter; no names are all of them."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for names, rule in rows.items():
         if not names or not targets.isdisjoint(names.split()):
             for product, number in rule.items():
-                found[product] = found.get(product, 0) + number
-    return {product: number for product, number in found.items() if number}
+                counts[product] = counts.get(product, 0) + number
+    return {product: number for product, number in counts.items() if number}
 
 
 # ---- sizes and products
@@ -316,13 +316,13 @@ def attention_heads(prediction: Prediction, config: Mapping[str, Any]) -> int | 
     """Attention heads, as the class read them, or where no shape has them as the config says;
     None where it does not."""
     key = "num_attention_heads"
-    _, found = prediction.read.get(key, ("", config.get(key)))
-    return int(found) if isinstance(found, int) and found > 0 else None
+    _, heads = prediction.read.get(key, ("", config.get(key)))
+    return int(heads) if isinstance(heads, int) and heads > 0 else None
 
 
 def _rows(module: Module) -> dict[str, tuple[int, int]]:
     """(outputs, inputs) of a block's projections by kind."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for child in module.children.values():
         if not isinstance(child, Module):
             continue
@@ -330,7 +330,7 @@ def _rows(module: Module) -> dict[str, tuple[int, int]]:
         if child.kind and isinstance(weight, Parameter) and len(weight.shape) == 2:
             rows, columns = map(int, weight.shape)
             turned = child.class_name == "Conv1D"
-            found[child.kind] = (columns, rows) if turned else (rows, columns)
+            counts[child.kind] = (columns, rows) if turned else (rows, columns)
         else:
-            found |= _rows(child)
-    return found
+            counts |= _rows(child)
+    return counts

@@ -40,14 +40,14 @@ class Case:
 def decide(capacity: int, cases: Sequence[Case], why: str = "") -> Verdict:
     """The verdict over all cases, from the narrowest to the widest. ``why`` says what a single case
     depends on."""
-    held = [case.held_by(capacity) for case in cases]
+    amounts = [case.held_by(capacity) for case in cases]
     most = None if any(case.most is None for case in cases) else max(c.most or 0 for c in cases)
     least = min(case.least for case in cases)
-    if all(answer is True for answer in held):
+    if all(answer is True for answer in amounts):
         return Verdict(FITS, FITS, least, most, capacity)
-    if all(answer is False for answer in held):
+    if all(answer is False for answer in amounts):
         return Verdict(DOES_NOT_FIT, DOES_NOT_FIT, least, most, capacity)
-    named = [(c.name, a) for c, a in zip(cases, held, strict=True) if c.name]
+    named = [(c.name, a) for c, a in zip(cases, amounts, strict=True) if c.name]
     text = ", ".join(f"{name} {_WORDS[answer]}" for name, answer in _turning(named)) or why
     return Verdict(DEPENDS, f"{DEPENDS}: {text}", least, most, capacity)
 

@@ -101,39 +101,46 @@ class Curves:
 
 
 def curves(
-    found: Inspection, prediction: Prediction, memory: Memory, wish: MemoryRequest | None = None
+    inspection: Inspection,
+    prediction: Prediction,
+    memory: Memory,
+    request: MemoryRequest | None = None,
 ) -> Curves | None:
     """None where the cache is not known (``memory`` says why), and where the devices hold unequal
-    parts: stages, or the layers of llama.cpp on several GPUs. ``wish`` is what ``memory`` was made
-    for: its context, batch, dtype and device are among the points."""
+    parts: stages, or the layers of llama.cpp on several GPUs. ``request`` is what ``memory`` was
+    made for: its context, batch, dtype and device are among the points."""
     if memory.cache_unknown or memory.main is None:
         return None
-    wish = MemoryRequest(LOGICAL) if wish is None else shared_by(wish, found, prediction)
-    device = wish.device
-    if wish.parallel.pipeline > 1 or (device and device.count > 1 and wish.parallel.alone):
+    request = (
+        MemoryRequest(LOGICAL) if request is None else shared_by(request, inspection, prediction)
+    )
+    device = request.device
+    if request.parallel.pipeline > 1 or (device and device.count > 1 and request.parallel.alone):
         return None
-    wish = replace(wish, device=None)
-    contexts = tuple(sorted({*_contexts(found.facts.context), memory.main.context}))
-    batches = tuple(sorted({*BATCHES, wish.batch}))
-    layers = layers_held(found, prediction.root, LOGICAL, images=wish.crosses)
+    request = replace(request, device=None)
+    contexts = tuple(sorted({*_contexts(inspection.facts.context), memory.main.context}))
+    batches = tuple(sorted({*BATCHES, request.batch}))
+    layers = layers_held(inspection, prediction.root, LOGICAL, images=request.crosses)
     # The tree is walked once, for all engines.
-    limit = sizer(found, prediction, layers, memory.weights, wish).limit
+    limit = sizer(inspection, prediction, layers, memory.weights, request).limit
 
     made = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
-        and (wish.parallel.alone or not engine.places_layers)
-        for held in [layers_held(found, prediction.root, engine, images=wish.crosses)]
-        for points in [_Points(contexts, batches, replace(limit, layers=held))]
-        for curve in _of_engine(found, prediction, memory, held, _under(wish, engine), points)
+        and (request.parallel.alone or not engine.places_layers)
+        for layers_of in [layers_held(inspection, prediction.root, engine, images=request.crosses)]
+        for points in [_Points(contexts, batches, replace(limit, layers=layers_of))]
+        for curve in _of_engine(
+            inspection, prediction, memory, layers_of, _under(request, engine), points
+        )
     ]
-    return Curves(contexts, batches, tuple(made), _cards(device, wish))
+    return Curves(contexts, batches, tuple(made), _cards(device, request))
 
 
-def _cards(device: Device | None, wish: MemoryRequest) -> tuple[tuple[str, int], ...]:
+def _cards(device: Device | None, request: MemoryRequest) -> tuple[tuple[str, int], ...]:
     """The named device first; several cards only where no part of a model is drawn."""
-    shared = not wish.parallel.alone
+    shared = not request.parallel.alone
     lines = {
         name if count == 1 else f"{count} × {name}": count * CARDS[name] * 1024**2
         for count, name in LINES
@@ -143,9 +150,13 @@ def _cards(device: Device | None, wish: MemoryRequest) -> tuple[tuple[str, int],
     return tuple({**named, **lines}.items())
 
 
-def _under(wish: MemoryRequest, engine: Engine) -> MemoryRequest:
+def _under(request: MemoryRequest, engine: Engine) -> MemoryRequest:
     """The wish under another engine, whose own steps are its usual ones."""
-    return wish if engine.name == wish.engine.name else replace(wish, engine=engine, dtype=None)
+    return (
+        request
+        if engine.name == request.engine.name
+        else replace(request, engine=engine, dtype=None)
+    )
 
 
 class _Points(NamedTuple):
@@ -157,52 +168,53 @@ class _Points(NamedTuple):
 
 
 def _of_engine(
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction,
     memory: Memory,
     layers: Sequence[CachedLayer],
-    wish: MemoryRequest,
+    request: MemoryRequest,
     points: _Points,
 ) -> Iterator[Curve]:
     """The curves of the dtypes that an engine has: the named one first, else the one that is taken
     without a choice."""
-    engine, (contexts, batches, limit) = wish.engine, points
+    engine, (contexts, batches, limit) = request.engine, points
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
-    sized = sizer(found, prediction, layers, memory.weights, wish)
+    sized = sizer(inspection, prediction, layers, memory.weights, request)
     weights, own = sized.fullest_weights, sized.held
-    layers = [divided(layer, wish.parallel.tensor, found) for layer in layers]
+    layers = [divided(layer, request.parallel.tensor, inspection) for layer in layers]
     workspace = tuple(
         corners([(tokens, engine.workspace(limit, tokens, batch).nbytes) for tokens in contexts])
         for batch in batches
     )
     rows = [item for layer in layers for item in layer.keys_values]
-    usual, _ = held_of(found, prediction, replace(wish, dtype=None))
+    usual, _ = held_of(inspection, prediction, replace(request, dtype=None))
     for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine
             if dtype != own.dtype:
                 engine.cache_dtype(dtype)
             if any(engine.not_held(item, dtype) for item in rows):
                 continue
-            held = replace(own, dtype=dtype)
-            paged, blocks = engine.in_pages(layers, held)
+            asked_cache = replace(own, dtype=dtype)
+            paged, blocks = engine.in_pages(layers, asked_cache)
             # Plain numbers: sums over many contexts need no formula.
             counted = {
                 (item, None if window is None else int(window)): layers_there
                 for (item, window), layers_there in counted_keeps(blocks.in_groups(paged)).items()
             }
-            kept = tuple(
-                corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in batches
+            corner_bytes = tuple(
+                corners(_cache(counted, blocks, replace(asked_cache, batch=b), contexts))
+                for b in batches
             )
-            yield Curve(engine.name, dtype, weights, kept, workspace)
+            yield Curve(engine.name, dtype, weights, corner_bytes, workspace)
 
 
 def _cache(
     counted: Mapping[tuple[CacheItem, int | None], int],
     engine: Engine,
-    held: HeldCache,
+    cache: HeldCache,
     contexts: Sequence[int],
 ) -> list[tuple[int, int]]:
-    return [(n, bytes_held(counted, engine, replace(held, tokens=n))) for n in contexts]
+    return [(n, bytes_held(counted, engine, replace(cache, tokens=n))) for n in contexts]
 
 
 class CurveInputs(NamedTuple):
@@ -225,26 +237,26 @@ class CurveInputs(NamedTuple):
 
 
 def held_by_layers(
-    found: Inspection, prediction: Prediction, memory: Memory
+    inspection: Inspection, prediction: Prediction, memory: Memory
 ) -> tuple[CurveInputs, ...]:
     """The main cache of ``memory``, layer by layer; nothing where it is not known."""
     cache = memory.cache
     if cache is None:
         return ()
     engine = ENGINES[cache.engine]
-    every = layers_held(found, prediction.root, engine)
-    sized = sizer(found, prediction, every, memory.weights, MemoryRequest(engine))
+    every = layers_held(inspection, prediction.root, engine)
+    sized = sizer(inspection, prediction, every, memory.weights, MemoryRequest(engine))
     paged, engine = engine.in_pages(every, sized.held)
     places = [(stack, number) for stack, number, _ in kept_where(prediction.root)]
     if len(places) != len(every):  # a file's layers next to those of its config
         places = [("blk", number) for number in range(len(every))]
     layers: dict[tuple[str, CachedLayer], list[int]] = {}
-    for (stack, number), kept in zip(places, paged, strict=True):
-        layers.setdefault((stack, kept), []).append(number)
+    for (stack, number), bytes_of in zip(places, paged, strict=True):
+        layers.setdefault((stack, bytes_of), []).append(number)
     parts = []
-    for (stack, kept), numbers in layers.items():
-        held = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
-        size = cache_size((kept,) * len(numbers), engine, held)
+    for (stack, bytes_of), numbers in layers.items():
+        request = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
+        size = cache_size((bytes_of,) * len(numbers), engine, request)
         parts += [
             CurveInputs(
                 stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes
@@ -269,14 +281,14 @@ def _contexts(own: int | None) -> Iterable[int]:
 def corners(points: Sequence[tuple[int, int]]) -> Points:
     """The fewest of the points, first and last among them, whose straight lines go exactly through
     all others; taken from the left, as far as a line goes."""
-    kept = [0]
-    while kept[-1] < len(points) - 1:
-        start = kept[-1]
+    chosen = [0]
+    while chosen[-1] < len(points) - 1:
+        start = chosen[-1]
         stop = start + 1
         while stop + 1 < len(points) and _straight(points, start, stop, stop + 1):
             stop += 1
-        kept.append(stop)
-    return tuple(points[at] for at in kept)
+        chosen.append(stop)
+    return tuple(points[at] for at in chosen)
 
 
 def _straight(points: Sequence[tuple[int, int]], a: int, b: int, c: int) -> bool:

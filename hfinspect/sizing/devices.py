@@ -57,8 +57,8 @@ def parse_size(text: str) -> int | None:
     else:
         power = " kmgt".index(unit.lower())
         scale = 1024**power if binary else _UNITS[unit.lower()]
-    whole, _, fraction = number.partition(".")
-    nbytes = (int(whole + fraction) * scale) // 10 ** len(fraction)
+    exact, _, fraction = number.partition(".")
+    nbytes = (int(exact + fraction) * scale) // 10 ** len(fraction)
     return nbytes or None
 
 
@@ -86,11 +86,11 @@ def parse_device(text: str) -> Device:
 @cache
 def _known() -> Mapping[str, Card]:
     """Cards by every name that people write; a name in the table wins over an abbreviation."""
-    found: dict[str, Card] = {}
+    by_name: dict[str, Card] = {}
     for card in cards().values():
         for short in _abbreviations(card):
-            found.setdefault(short, card)
-    return {**found, **{_plain(name): card for name, card in cards().items()}}
+            by_name.setdefault(short, card)
+    return {**by_name, **{_plain(name): card for name, card in cards().items()}}
 
 
 def _abbreviations(card: Card) -> Iterator[str]:
@@ -137,13 +137,13 @@ _SOLD: Final = re.compile(r"(4|6|8|10|11|12|16|20|24|32|40|48|80|96) ?gb", re.IG
 
 def sold_hint(device: Device) -> str:
     """Of a size in GB that cards are sold with: what those hold. Empty for others."""
-    found = _SOLD.fullmatch(device.name.strip())
-    if found is None:
+    match = _SOLD.fullmatch(device.name.strip())
+    if match is None:
         return ""
-    gib = int(found[1]) * 2**30 / 10**9
+    gib = int(match[1]) * 2**30 / 10**9
     return (
-        f"{device.name} is {int(found[1])}.0·10^9 bytes; cards that are sold as {found[1]} GB hold "
-        f"{gib:.1f}·10^9: name the card, or write {found[1]}GiB"
+        f"{device.name} is {int(match[1])}.0·10^9 bytes; cards that are sold as {match[1]} GB hold "
+        f"{gib:.1f}·10^9: name the card, or write {match[1]}GiB"
     )
 
 

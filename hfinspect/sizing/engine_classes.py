@@ -33,8 +33,8 @@ class Runs(NamedTuple):
 def class_lists() -> dict[str, Any]:
     """The lists by engine: its ``version``, its ``classes``, those that it ``dropped``."""
     path = Path(__file__).with_name("engine_classes.json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    lists: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return lists
 
 
 def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Runs:

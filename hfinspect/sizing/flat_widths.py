@@ -19,23 +19,25 @@ from ..core.tensor_copies import Copies
 BITS: Final = {"float32": 32, "16-bit": 16, "int8": 8, "int4": 4}
 
 
-def at_bits(found: Inspection, bits: int) -> Inspection | None:
+def at_bits(inspection: Inspection, bits: int) -> Inspection | None:
     """None where the parameters of a tensor are not known."""
-    if found.parameters is None:
+    if inspection.parameters is None:
         return None
 
     def changed(tensors: Iterable[TensorInfo]) -> list[TensorInfo]:
         return [_at_bits(tensor, bits) for tensor in tensors]
 
-    held = found.tensors
+    matrices_held = inspection.tensors
     tensors: Sequence[TensorInfo] = (
-        held.each(changed) if isinstance(held, Copies) else tuple(changed(held))
+        matrices_held.each(changed)
+        if isinstance(matrices_held, Copies)
+        else tuple(changed(matrices_held))
     )
     counted = (
         tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)
     )
     nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted)
-    return replace(found, tensors=tensors, nbytes=nbytes, beyond=())
+    return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
 
 
 def _at_bits(tensor: TensorInfo, bits: int) -> TensorInfo:

@@ -23,19 +23,19 @@ def count_flops(
     """FLOPs for ``batch`` sequences of ``tokens``, or the reason why they are not known."""
     if prediction.family is None or prediction.family.category != "text decoder":
         return "FLOPs are counted for text decoders only"
-    found = list(matrices(prediction.root))
-    odd = next((matrix for matrix in found if not matrix.plain), None)
+    all_matrices = list(matrices(prediction.root))
+    odd = next((matrix for matrix in all_matrices if not matrix.plain), None)
     if odd is not None:
         return f"{odd.path} is not a plain product of each token with a matrix"
     widths = _widths(prediction.root, layers)
     if isinstance(widths, str):
         return widths
-    used = active_elements(found)
+    used = active_elements(all_matrices)
     if used is None:
         return "how many of its experts are used per token is not known"
     total = sum(widths)
     seen = [tokens if layer.window is None else min(tokens, layer.window) for layer in layers]
-    later = sum(2 * held * width for held, width in zip(seen, widths, strict=True))
+    later = sum(2 * own * width for own, width in zip(seen, widths, strict=True))
     return Flops(
         tokens=tokens,
         batch=batch,
@@ -49,12 +49,12 @@ def count_flops(
     )
 
 
-def active_elements(found: Iterable[Matrix]) -> int | None:
+def active_elements(several: Iterable[Matrix]) -> int | None:
     """Elements of the matrices that one token meets; None if that is not a whole number."""
     total = 0
-    for matrix in found:
-        part, whole = matrix.active or (1, 1)
-        share, rest = divmod(matrix.elements * part, whole)
+    for matrix in several:
+        part, all_experts = matrix.active or (1, 1)
+        share, rest = divmod(matrix.elements * part, all_experts)
         if rest or (matrix.times > 1 and matrix.active is None):
             return None
         total += share
@@ -76,10 +76,10 @@ def _widths(root: Module, layers: Sequence[CachedLayer]) -> list[int] | str:
             return f"layer {i} takes keys and values of an earlier one"
         if id(block) not in seen:
             seen[id(block)] = attentions(block)
-        found = seen[id(block)]
-        if len(found) != 1 or any(item.cross or item.name for item in layer.keys_values):
+        rows = seen[id(block)]
+        if len(rows) != 1 or any(item.cross or item.name for item in layer.keys_values):
             return f"layer {i} has no single attention whose products are known"
-        width = _width(found[0])
+        width = _width(rows[0])
         if width is None:
             return f"the queries of layer {i} hold more than one part a head"
         widths.append(width)
@@ -89,7 +89,7 @@ def _widths(root: Module, layers: Sequence[CachedLayer]) -> list[int] | str:
 def attentions(module: Module) -> list[dict[str, tuple[int, int]]]:
     """Projections by kind, (outputs, inputs), of each attention below ``module``."""
     shapes: dict[str, tuple[int, int]] = {}
-    found: list[dict[str, tuple[int, int]]] = []
+    blocks: list[dict[str, tuple[int, int]]] = []
     for child in module.children.values():
         if not isinstance(child, Module) or not child.saved:
             continue
@@ -99,10 +99,10 @@ def attentions(module: Module) -> list[dict[str, tuple[int, int]]]:
             turned = child.class_name == "Conv1D"
             shapes[child.kind] = (columns, rows) if turned else (rows, columns)
         else:
-            found += attentions(child)
+            blocks += attentions(child)
     if "output" in shapes and shapes.keys() & {"query", "query_up", "qkv"}:
-        found.append(shapes)
-    return found
+        blocks.append(shapes)
+    return blocks
 
 
 def _width(shapes: dict[str, tuple[int, int]]) -> int | None:

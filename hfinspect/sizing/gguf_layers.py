@@ -46,23 +46,23 @@ _MODEL = "model"
 
 
 def layers_held(
-    found: Inspection, root: Module, engine: Engine, *, images: bool = False
+    inspection: Inspection, root: Module, engine: Engine, *, images: bool = False
 ) -> tuple[CachedLayer, ...]:
     """What each layer keeps under ``engine``; ``root`` is the tree of the config. ``images``: with
     what cross-attention keeps of them."""
-    if found.format == "gguf":
-        read = gguf_layers(found.metadata, found.tensors)
+    if inspection.format == "gguf":
+        read = gguf_layers(inspection.metadata, inspection.tensors)
         if not isinstance(read, str):
             return read
     layers = layers_with_images(root) if images else kept_layers(root)
-    return converted(found, root, layers) if engine.converts else layers
+    return converted(inspection, root, layers) if engine.converts else layers
 
 
 def converted(
-    found: Inspection, root: Module, layers: Sequence[CachedLayer]
+    inspection: Inspection, root: Module, layers: Sequence[CachedLayer]
 ) -> tuple[CachedLayer, ...]:
     """The layers of a class as llama.cpp keeps them once it is converted."""
-    name = converted_to(found.architecture)
+    name = converted_to(inspection.architecture)
     if name is not None and name not in LATENT:
         layers = _expanded(root, layers)
     rule = None if name is None else WINDOWS.get(name)
@@ -72,11 +72,11 @@ def converted(
         window = None if none or rule is None or layer.window is None else layer.window
         keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
         if name in KEYS_ALONE:
-            keeps = tuple(_indexed(keeps, found))
+            keeps = tuple(_indexed(keeps, inspection))
         if window is not None and rule is not None and rule.fixed is not None:
             window = rule.fixed
         elif window is not None and rule is not None and rule.written:
-            window = ModelConfig(found.config or {}).optional_dim(rule.written)
+            window = ModelConfig(inspection.config or {}).optional_dim(rule.written)
             if window is None:
                 reason = f"llama.cpp's converter reads {rule.written}, which the config lacks"
                 keeps = (Unknown(reason),)
@@ -84,16 +84,16 @@ def converted(
     return tuple(made)
 
 
-def _indexed(items: Iterable[CacheItem], found: Inspection) -> Iterator[CacheItem]:
+def _indexed(items: Iterable[CacheItem], inspection: Inspection) -> Iterator[CacheItem]:
     """With the row that llama.cpp's indexer keeps: transformers' has the gate and whether the pool
     is full next to the key (GLM 5 next), or positions apart (Qwen4-Exp)."""
     for item in items:
         if not isinstance(item, KeysValues) or item.name not in ("indexer", "position"):
             yield item
         elif item.name == "indexer":
-            config = ModelConfig(found.config or {})
+            config = ModelConfig(inspection.config or {})
             pools = [one for one in (config, *config.sections()) if one.has("index_head_dim")]
-            pooled = converted_to(found.architecture) == "glm5-next"
+            pooled = converted_to(inspection.architecture) == "glm5-next"
             key = (pools or [config])[0].dim("index_head_dim", default=128) if pooled else item.key
             yield indexer_row(key, 0, pooled=pooled)
 
@@ -108,8 +108,8 @@ def _expanded(root: Module, layers: Sequence[CachedLayer]) -> Sequence[CachedLay
 
 
 def _whole(block: Module, layer: CachedLayer) -> CachedLayer:
-    found = attentions(block)
-    shapes = found[0] if len(found) == 1 else {}
+    blocks = attentions(block)
+    shapes = blocks[0] if len(blocks) == 1 else {}
     queries = shapes.get("query_up") or shapes.get("query")
     if queries is None or "output" not in shapes:
         reason = "llama.cpp keeps no latents of it, and the width of its heads is not known"
@@ -166,8 +166,8 @@ def cache_of_file(
     if not any(layer.cache for layer in layers):
         return AT_ONCE
     dtype = ENGINES[OF_GGUF].default_cache_dtype or "F16"
-    held = CacheRequest(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
-    return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF}'s default")
+    request = CacheRequest(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
+    return cache_size(layers, LOGICAL, request, assumed=f"{OF_GGUF}'s default")
 
 
 def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:
@@ -181,12 +181,14 @@ def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:
     return tuple(layers)
 
 
-def deepstack_layers(found: Inspection, root: Module) -> int:
+def deepstack_layers(inspection: Inspection, root: Module) -> int:
     """Layers that get features of pictures of their own: of a GGUF file what its key says, else as
     many as the tower has mergers for them."""
-    said = found.metadata.get(f"{found.metadata.get('general.architecture')}.n_deepstack_layers")
-    if isinstance(said, int):
-        return max(0, min(said, _MOST_DEEPSTACK))
+    count = inspection.metadata.get(
+        f"{inspection.metadata.get('general.architecture')}.n_deepstack_layers"
+    )
+    if isinstance(count, int):
+        return max(0, min(count, _MOST_DEEPSTACK))
     for module in each_module(root):
         for name in ("deepstack_merger_list", "deepstack_mergers"):
             if isinstance(mergers := module.children.get(name), Module):
@@ -194,15 +196,15 @@ def deepstack_layers(found: Inspection, root: Module) -> int:
     return 0
 
 
-def indexing_of(found: Inspection) -> Indexing:
+def indexing_of(inspection: Inspection) -> Indexing:
     """What the file's or the config's keys say of an indexer."""
-    own = f"{found.metadata.get('general.architecture')}.attention."
-    config = ModelConfig(found.config or {})
+    own = f"{inspection.metadata.get('general.architecture')}.attention."
+    config = ModelConfig(inspection.config or {})
     configs = (config, *config.sections())
 
     def said(key: str, *spellings: str) -> int:
         """The smallest of several, 0 where there is none."""
-        value = found.metadata.get(own + key)
+        value = inspection.metadata.get(own + key)
         listed = value if isinstance(value, list) else [value]
         listed = [*listed, *(one.raw(name) for one in configs for name in spellings)]
         return min((one for one in listed if type(one) is int and one > 0), default=0)
@@ -212,14 +214,14 @@ def indexing_of(found: Inspection) -> Indexing:
     return Indexing(max(ratio, 1), said("indexer.top_k", "index_topk", "indexer_budget"))
 
 
-def tree_of_file(found: Inspection) -> Prediction:
+def tree_of_file(inspection: Inspection) -> Prediction:
     """A tree of the tensors of a file whose architecture the catalog does not have.
 
     It serves sums over the tensors (work, the widest layer); it predicts nothing.
     """
     outside: dict[str, Module | Parameter | None] = {}
     blocks: dict[int, dict[str, Module | Parameter | None]] = {}
-    for tensor in found.tensors:
+    for tensor in inspection.tensors:
         if tensor.role is not Role.PARAMETER or tensor.part != "text":
             continue
         path, _, leaf = tensor.name.rpartition(".")
@@ -229,7 +231,7 @@ def tree_of_file(found: Inspection) -> Prediction:
             inner = path.split(".", 2)[-1].replace(".", "_")
             _module(blocks.setdefault(tensor.layer, {}), inner, leaf, tensor)
     layers = Layers([Module("Block", children) for _, children in sorted(blocks.items())])
-    name = found.model_type or ""
+    name = inspection.model_type or ""
     family = Family((name,), {}, category="text decoder", source="the file's own tensors")
     root = Module("GgufFile", {**outside, "blk": layers}, part="text")
     return Prediction(name, "", root, family)

@@ -23,11 +23,11 @@ def kept_layers(root: Module) -> tuple[CachedLayer, ...]:
 
     Cross-attention counts where the tree has the encoder whose tokens it keeps.
     """
-    found: list[CachedLayer] = []
+    caching: list[CachedLayer] = []
     both, stacks = _decoder_stacks(root)
     for layers in stacks:
-        found += [*_of_stack(layers, cross=both)] * layers.passes
-    return tuple(found)
+        caching += [*_of_stack(layers, cross=both)] * layers.passes
+    return tuple(caching)
 
 
 @once_each
@@ -36,7 +36,9 @@ def layers_with_images(root: Module) -> tuple[CachedLayer, ...]:
     Vision), which it does only where a prompt has one."""
     _, stacks = _decoder_stacks(root)
     return tuple(
-        kept for layers in stacks for kept in [*_of_stack(layers, cross=True)] * layers.passes
+        layer_cache
+        for layers in stacks
+        for layer_cache in [*_of_stack(layers, cross=True)] * layers.passes
     )
 
 
@@ -73,7 +75,7 @@ def layer_count(root: Module) -> int:
     counts = [(layers.count, len(_blocks(layers)) * layers.passes) for _, layers in chosen]
     if len(counts) == 1 and counts[0][0] is not None and counts[0][0] == counts[0][1]:
         return counts[0][0]
-    return sum(found for _, found in counts)
+    return sum(count for _, count in counts)
 
 
 def decoder_stacks(root: Module) -> list[tuple[str, int]]:
@@ -93,20 +95,20 @@ def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     decoders = [i for i in stacks if _ends(i[0], "decoder") and i[1] == "text"]
     both = bool(decoders) and any(_ends(path, "encoder") for path, _, _ in stacks)
     chosen = decoders if both else stacks
-    found = [(path, layers) for path, part, layers in chosen if part == "text"]
-    if all(_ends(path, "encoder") for path, _ in found):  # a decoder of sound
+    paths = [(path, layers) for path, part, layers in chosen if part == "text"]
+    if all(_ends(path, "encoder") for path, _ in paths):  # a decoder of sound
         heard = [
             (path, layers)
             for path, part, layers in stacks
             if part == "audio" and not _ends(path, "encoder")
-            if _ends(path, "decoder") or not found
+            if _ends(path, "decoder") or not paths
             if any(layer_cache(block) for block in _blocks(layers))
         ]
         if heard:
-            return bool(found), heard
+            return bool(paths), heard
     # An encoder of proteins next to a decoder that is not called one keeps nothing.
-    apart = [item for item in found if not _ends(item[0], "encoder")]
-    return both, apart or found
+    apart = [item for item in paths if not _ends(item[0], "encoder")]
+    return both, apart or paths
 
 
 def _ends(path: str, word: str) -> bool:
@@ -174,64 +176,68 @@ _STATES = MappingProxyType({"conv": "convolution state", "padding": "padding to 
 
 
 def cache_size(
-    layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest, *, assumed: str = ""
+    layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest, *, assumed: str = ""
 ) -> CacheSize:
     """Bytes that ``engine`` holds of these layers. ``assumed`` says why this dtype.
 
     Raises UsageError for a dtype that cannot hold what the layers keep.
     """
     for item in (item for layer in layers for item in layer.keys_values):
-        reason = engine.not_held(item, held.dtype)
+        reason = engine.not_held(item, request.dtype)
         if reason:
-            raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
-    layers, engine = engine.in_pages(layers, held)
+            raise UsageError(f"cache dtype {request.dtype}", "does not fit the model", hint=reason)
+    layers, engine = engine.in_pages(layers, request)
     own, layers = layers, engine.in_groups(layers)
-    groups = _groups(layers, engine, held)
+    groups = _groups(layers, engine, request)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
     cross = sum(group.nbytes for group in groups if group.rows and not group.grows)
     rows = [item for layer in layers for item in layer.keys_values]
     prompts = sum(
-        engine.bytes_of_rows(item, int(item.before), held.dtype, held.heads)
+        engine.bytes_of_rows(item, int(item.before), request.dtype, request.heads)
         for item in rows
         if item.before
     )
     apart = sum(
-        engine.bytes_of_rows(item, _rows(item, None, engine, held), held.dtype, held.heads)
+        engine.bytes_of_rows(item, _rows(item, None, engine, request), request.dtype, request.heads)
         for item in rows
         if item.prompt
     )
     has_cross = any(item.cross for item in rows)
     growing = [item for item in layers if any(not one.cross for one in item.keys_values)]
     full = {
-        engine.window_full(item.window, held.batch) for item in growing if item.window is not None
+        engine.window_full(item.window, request.batch)
+        for item in growing
+        if item.window is not None
     }
-    first = _growth(growing, engine, held, 0)
+    first = _growth(growing, engine, request, 0)
     return CacheSize(
         engine=engine.name,
         version=engine.version,
-        tokens=held.tokens,
-        batch=held.batch,
-        dtype=held.dtype,
+        tokens=request.tokens,
+        batch=request.batch,
+        dtype=request.dtype,
         nbytes=kv + state,
         kv_bytes=kv - apart,
         state_bytes=state + apart,
-        fixed=(state + cross) // held.batch + prompts,
-        per_token=_growth(growing, engine, held, held.tokens),
+        fixed=(state + cross) // request.batch + prompts,
+        per_token=_growth(growing, engine, request, request.tokens),
         per_token_first=first,
         knee=max(full) if full else None,
         layers=tuple(groups),
-        encoder_tokens=held.seen if has_cross else None,
+        encoder_tokens=request.seen if has_cross else None,
         assumed=assumed,
-        notes=tuple(engine.notes(own, held, first)),
+        notes=tuple(engine.notes(own, request, first)),
     )
 
 
-def _growth(layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest, tokens: int) -> int:
+def _growth(
+    layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest, tokens: int
+) -> int:
     """Bytes that one more token adds to a sequence of ``tokens``: windows that are full do not
     grow. Where an engine holds blocks, or tokens share a row, it is the mean over them."""
     return sum(
-        engine.bytes_of_rows(item, 1, held.dtype, held.heads) // item.every
+        engine.bytes_of_rows(item, 1, request.dtype, request.heads) // item.every
         for layer in layers
         for item in layer.keys_values
         if not item.cross
@@ -239,20 +245,22 @@ def _growth(layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest, t
         and (
             layer.window is None
             or item.every > 1
-            or tokens < engine.window_full(layer.window, held.batch)
+            or tokens < engine.window_full(layer.window, request.batch)
         )
     )
 
 
-def _groups(layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest) -> list[CacheGroup]:
+def _groups(
+    layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest
+) -> list[CacheGroup]:
     """What layers keep, equal ones together, in order of their first layer."""
-    found = []
+    groups = []
     for (item, window), count in counted_keeps(layers).items():
         if isinstance(item, KeysValues):
-            found.append(_of_rows(item, window, count, engine, held))
+            groups.append(_of_rows(item, window, count, engine, request))
         elif isinstance(item, State):
-            found.append(_of_state(item, count, engine, held))
-    return found
+            groups.append(_of_state(item, count, engine, request))
+    return groups
 
 
 def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | None], int]:
@@ -267,53 +275,53 @@ def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | 
 
 
 def bytes_held(
-    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, held: CacheRequest
+    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, request: CacheRequest
 ) -> int:
     """``cache_size(...).nbytes`` of layers that were counted before: for many contexts at once."""
     total = 0
     for (item, window), count in counted.items():
         if isinstance(item, KeysValues):
-            rows = _rows(item, window, engine, held)
-            total += engine.bytes_of_rows(item, rows * count, held.dtype, held.heads)
+            rows = _rows(item, window, engine, request)
+            total += engine.bytes_of_rows(item, rows * count, request.dtype, request.heads)
         elif isinstance(item, State):
-            total += engine.state_bytes(item, held, count)
+            total += engine.state_bytes(item, request, count)
     return total
 
 
-def _rows(item: KeysValues, window: int | None, engine: Engine, held: CacheRequest) -> int:
+def _rows(item: KeysValues, window: int | None, engine: Engine, request: CacheRequest) -> int:
     if item.cross:
-        return held.batch * held.seen
+        return request.batch * request.seen
     # All tokens of a request are its prompt, which no window ends.
-    return engine.rows_of(item, None if item.prompt else window, held.tokens, held.batch)
+    return engine.rows_of(item, None if item.prompt else window, request.tokens, request.batch)
 
 
 def _of_rows(
-    item: KeysValues, window: int | None, count: int, engine: Engine, held: CacheRequest
+    item: KeysValues, window: int | None, count: int, engine: Engine, request: CacheRequest
 ) -> CacheGroup:
-    rows = _rows(item, window, engine, held)
+    rows = _rows(item, window, engine, request)
     return CacheGroup(
         _label(item),
         count,
         engine.row_elements(item) * count,
-        item.dtype or held.dtype,
+        item.dtype or request.dtype,
         grows=not item.cross,
         window=window,
         rows=rows,
-        nbytes=engine.bytes_of_rows(item, rows * count, held.dtype, held.heads),
+        nbytes=engine.bytes_of_rows(item, rows * count, request.dtype, request.heads),
         formula=_formula(item, count),
     )
 
 
-def _of_state(item: State, count: int, engine: Engine, held: CacheRequest) -> CacheGroup:
+def _of_state(item: State, count: int, engine: Engine, request: CacheRequest) -> CacheGroup:
     shape = engine.state_shape(item)
     return CacheGroup(
         _STATES.get(item.name, f"{item.name} state"),
         count,
         engine.state_elements(item) * count,
-        engine.state_dtype_of(item, held),
+        engine.state_dtype_of(item, request),
         grows=False,
         rows=0,
-        nbytes=engine.state_bytes(item, held, count),
+        nbytes=engine.state_bytes(item, request, count),
         formula=" × ".join([str(count), *(str(expr_of(size)) for size in shape)]),
     )
 

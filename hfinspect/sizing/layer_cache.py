@@ -27,8 +27,8 @@ def layer_cache(layer: Module, *, cross: bool = False) -> Iterator[CacheItem]:
     """What one layer keeps, its blocks in order."""
     own: tuple[CacheItem, ...] | None = layer.cache
     if own is None:
-        found = _projected(layer, cross)
-        own = None if found is None else (found,)
+        items = _projected(layer, cross)
+        own = None if items is None else (items,)
     if own is not None:
         for item in own:
             yield replace(item, cross=cross or item.cross) if isinstance(item, KeysValues) else item

@@ -51,8 +51,8 @@ class CellSettings:
     @property
     def cells(self) -> int:
         """``n_ctx_seq``: cells of each stream."""
-        whole = padded(self.n_ctx)
-        return whole if self.kv_unified else padded(whole // self.n_seq_max)
+        full = padded(self.n_ctx)
+        return full if self.kv_unified else padded(full // self.n_seq_max)
 
     @property
     def step(self) -> int:

@@ -35,10 +35,10 @@ def parse_targets(targets: str | Sequence[str] | None) -> tuple[str, ...]:
     if targets is None:
         return ()
     names = targets.split(",") if isinstance(targets, str) else list(targets)
-    found = tuple(name.strip() for name in names)
-    if not found or not all(found):
+    parsed = tuple(name.strip() for name in names)
+    if not parsed or not all(parsed):
         raise UsageError(f"targets {targets!r}", "are not names", expected="q_proj,v_proj")
-    return found
+    return parsed
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def adapted(
 
     Raises UsageError as ``find_adapters`` does.
     """
-    found = find_adapters(prediction, targets)
-    return found.names, found.groups(rank)
+    adapters = find_adapters(prediction, targets)
+    return adapters.names, adapters.groups(rank)
 
 
 def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
@@ -92,15 +92,15 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     every = list(matrices(prediction.root))
     old = peft_types.OLD_NAMES.get(kind) if any(map(_routed, every)) else None
     if names == (ALL_LINEAR,):
-        found = _all_linear(every, kind, old)
+        matrices_of = _all_linear(every, kind, old)
     else:
-        found = _named(every, names, prediction, old, strict=bool(targets))
-    refused = [item for item in found.linear if item.name in peft_types.NOT_IN_MAMBAS]
+        matrices_of = _named(every, names, prediction, old, strict=bool(targets))
+    refused = [item for item in matrices_of.linear if item.name in peft_types.NOT_IN_MAMBAS]
     if kind in peft_types.MAMBAS and refused:
         raise UsageError(
             f"target {refused[0].name!r}", f"is a layer of {kind} that PEFT has no adapters for"
         )
-    return found
+    return matrices_of
 
 
 def _named(
@@ -130,10 +130,10 @@ def _named(
     return replace(named, linear=linear, tables=rows)
 
 
-def _check_named(names: Sequence[str], found: Sequence[Matrix], every: Sequence[Matrix]) -> None:
+def _check_named(names: Sequence[str], linears: Sequence[Matrix], every: Sequence[Matrix]) -> None:
     """peft passes over default names that a model lacks, and refuses others."""
     for name in names:
-        if not any(_matches(item, name) for item in found):
+        if not any(_matches(item, name) for item in linears):
             known = sorted({item.name for item in every if item.linear and not _expert(item)})
             raise UsageError(
                 f"target {name!r}",
@@ -210,7 +210,7 @@ def _of_experts(
     inward: Sequence[Matrix], back: Sequence[Matrix], rank: int
 ) -> tuple[AdaptedGroup, ...]:
     """Gate and up are joined and get twice the rank, counted as twice the matrices."""
-    found = []
+    matrices_of = []
     if inward:
         joined = sum(item.times for item in inward)  # two for each expert, as is the rank
         if any(item.name == "gate_up_proj" for item in inward):
@@ -219,13 +219,13 @@ def _of_experts(
         else:
             rows, columns = 2 * inward[0].rows, inward[0].columns
         count = joined * rank * (rows + columns)
-        found.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
+        matrices_of.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
     if back:
         rows, columns = back[0].rows, back[0].columns
         times = sum(item.times for item in back)
         count = times * rank * (rows + columns)
-        found.append(AdaptedGroup("down_proj", times, rows, columns, count))
-    return tuple(found)
+        matrices_of.append(AdaptedGroup("down_proj", times, rows, columns, count))
+    return tuple(matrices_of)
 
 
 def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
@@ -271,16 +271,16 @@ def saved_whole(prediction: Prediction, names: Sequence[str]) -> dict[str, int]:
 
     Raises UsageError for a name that no module's path ends with.
     """
-    found: dict[str, int] = {}
+    saved: dict[str, int] = {}
     for path, module in named_modules(prediction.root):
-        inside = any(path.startswith(f"{taken}.") for taken in found)
+        inside = any(path.startswith(f"{taken}.") for taken in saved)
         if not inside and any(path.endswith(name) for name in names):
-            found[path] = parameters_of(module)
+            saved[path] = parameters_of(module)
     for name in names:
-        if not any(path.endswith(name) for path in found):
+        if not any(path.endswith(name) for path in saved):
             raise UsageError(
                 f"module {name!r}",
                 "is not a module of this model",
                 expected="the end of a module's path, as lm_head or embed_tokens",
             )
-    return found
+    return saved

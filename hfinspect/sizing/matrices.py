@@ -95,9 +95,9 @@ def _of_child(
     module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
 ) -> Iterator[Matrix]:
     if len(tensor.shape) > 1 and tensor.role is Role.PARAMETER:
-        found = _matrix(module, path, name, tensor, here.entering(tensor))
-        if found is not None:
-            yield found
+        matrix = _matrix(module, path, name, tensor, here.entering(tensor))
+        if matrix is not None:
+            yield matrix
 
 
 def _members(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:
@@ -111,8 +111,8 @@ def _members(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix
             continue
         if id(child) not in walked:
             walked[id(child)] = list(_walk(child, "", here.entering(child)))
-        for found in walked[id(child)]:
-            yield replace(found, path=f"{path}{name}.{found.path}".rstrip("."))
+        for members in walked[id(child)]:
+            yield replace(members, path=f"{path}{name}.{members.path}".rstrip("."))
 
 
 def _experts(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:

@@ -40,26 +40,28 @@ class Parts:
         return self.output + self.everywhere + sum(weights for weights, _ in self.layers)
 
 
-def weights_by_layer(found: Inspection, prediction: Prediction, layers: int) -> Parts | str:
+def weights_by_layer(inspection: Inspection, prediction: Prediction, layers: int) -> Parts | str:
     """Weights by place, or the reason why they are not known. ``layers`` is how many keep a cache;
     what stands after them (layers that predict further tokens) is not loaded."""
     if prediction.family is not None and prediction.family.category == "encoder-decoder":
         return "the layers of encoder-decoders are not planned"
     sums = {INPUT: 0, OUTPUT: 0, EVERYWHERE: 0, APART: 0}
     weights, experts = [0] * layers, [0] * layers
-    for places, tensors, first in placed_tensors(found, prediction):
-        unknown = next((held.tensor.name for held in tensors if held.tensor.nbytes is None), None)
+    for places, tensors, first in placed_tensors(inspection, prediction):
+        unknown = next(
+            (tensor.tensor.name for tensor in tensors if tensor.tensor.nbytes is None), None
+        )
         if unknown is not None:
             return f"the bytes of {first}{unknown} are not known"
-        total = sum(held.nbytes for held in tensors)
-        routed = sum(held.nbytes for held in tensors if held.routed)
+        total = sum(tensor.nbytes for tensor in tensors)
+        routed = sum(tensor.nbytes for tensor in tensors if tensor.routed)
         for place in places:
             if place < 0:
                 sums[place] += total
             elif place < layers:
                 weights[place] += total
                 experts[place] += routed
-    head = tied_head_bytes(found, prediction)
+    head = tied_head_bytes(inspection, prediction)
     return Parts(
         sums[INPUT],
         sums[OUTPUT] + head,
@@ -81,11 +83,11 @@ def plan_offload(
 
 def _grouped(parts: Parts, cache: Sequence[int]) -> tuple[LayerBytes, ...]:
     groups: list[LayerBytes] = []
-    for i, ((weights, experts), kept) in enumerate(zip(parts.layers, cache, strict=True)):
+    for i, ((weights, experts), cache_bytes) in enumerate(zip(parts.layers, cache, strict=True)):
         first = i
-        if groups and _sizes(groups[-1]) == (weights, experts, kept):
+        if groups and _sizes(groups[-1]) == (weights, experts, cache_bytes):
             first = groups.pop().first
-        groups.append(LayerBytes(first, i, weights, experts, kept))
+        groups.append(LayerBytes(first, i, weights, experts, cache_bytes))
     return tuple(groups)
 
 
@@ -106,12 +108,12 @@ class Splitter:
         """The most layers that fit, and where that is not all, the fewest experts on the CPU."""
         every, routed = self._every, self._routed
         plain = self._first((n, 0) for n in range(every, 0, -1))
-        found = [plain]
+        plans_of = [plain]
         if routed and (plain is None or plain.gpu_layers < every):
             most = routed[-1] + 1
             choices = [(every, n) for n in range(routed[0] + 1, most + 1)]
-            found.append(self._first([*choices, *((n, most) for n in range(every - 1, 0, -1))]))
-        return tuple(plan for plan in found if plan is not None)
+            plans_of.append(self._first([*choices, *((n, most) for n in range(every - 1, 0, -1))]))
+        return tuple(plan for plan in plans_of if plan is not None)
 
     def whole(self) -> OffloadPlan:
         """All layers on the GPUs."""
@@ -132,14 +134,14 @@ class Splitter:
     def _plan(self, gpu_layers: int, cpu_experts: int) -> OffloadPlan:
         """``gpu_layers`` with the output layer, ``cpu_experts`` first layers without experts."""
         parts, count = self.parts, len(self.parts.layers)
-        weights, kept = [0] * self.device.count, [0] * self.device.count
+        weights, caches = [0] * self.device.count, [0] * self.device.count
         start = count + 1 - gpu_layers
         with_layers: set[int] = set()
         for i in range(start, count):
             gpu = (i - start) * self.device.count // gpu_layers
             own, experts = parts.layers[i]
             weights[gpu] += own - (experts if i < cpu_experts else 0)
-            kept[gpu] += self.cache[i]
+            caches[gpu] += self.cache[i]
             with_layers.add(gpu)
         weights[(gpu_layers - 1) * self.device.count // gpu_layers] += parts.output
         once = sum(weights)
@@ -151,16 +153,16 @@ class Splitter:
             gpu_layers=gpu_layers,
             cpu_experts=cpu_experts,
             gpu_weights=sum(weights),
-            gpu_cache=sum(kept),
+            gpu_cache=sum(caches),
             workspace=self.workspace,
-            fullest=max(map(sum, zip(weights, kept, strict=True))) + self.workspace,
+            fullest=max(map(sum, zip(weights, caches, strict=True))) + self.workspace,
             cpu_weights=total - once + (parts.everywhere if start else 0),
-            cpu_cache=sum(self.cache) - sum(kept),
+            cpu_cache=sum(self.cache) - sum(caches),
         )
 
     def _flags(self, gpu_layers: int, cpu_experts: int) -> str:
-        found = f"-ngl {gpu_layers}"
+        flags = f"-ngl {gpu_layers}"
         if not cpu_experts:
-            return found
+            return flags
         every = cpu_experts > self._routed[-1]
-        return f"{found} --cpu-moe" if every else f"{found} --n-cpu-moe {cpu_experts}"
+        return f"{flags} --cpu-moe" if every else f"{flags} --n-cpu-moe {cpu_experts}"

@@ -34,12 +34,12 @@ _TABLES: Final = frozenset({Component.EMBEDDING, Component.HEAD})
 _SOUND: Final = 3000
 
 
-def pass_limit(found: Inspection, context: int | None, batch: int) -> int | None:
+def pass_limit(inspection: Inspection, context: int | None, batch: int) -> int | None:
     """Bytes at most for a pass over ``batch`` inputs; None where the widths of tensors are not
     known. The parts of a pipeline run one after the other: the limit is that of the largest."""
-    facts = {member.name: member.facts for member in found.members} or {"": found.facts}
-    sides = _sides(found)
-    if not sides or (found.members and not facts.keys() >= sides.keys()):
+    facts = {member.name: member.facts for member in inspection.members} or {"": inspection.facts}
+    sides = _sides(inspection)
+    if not sides or (inspection.members and not facts.keys() >= sides.keys()):
         return None
     largest = max(
         _positions(facts[part], context) * (_COPIES * widest + logits)
@@ -48,10 +48,10 @@ def pass_limit(found: Inspection, context: int | None, batch: int) -> int | None
     return batch * largest * _FLOAT + RUNTIME_BYTES
 
 
-def cache_limit(found: Inspection, context: int | None, batch: int) -> int | None:
+def cache_limit(inspection: Inspection, context: int | None, batch: int) -> int | None:
     """Bytes at most of keys and values of all heads; None where the config does not say how many
     layers there are and how wide."""
-    facts = found.facts
+    facts = inspection.facts
     layers = facts.layers or (facts.encoder_layers or 0) + (facts.decoder_layers or 0)
     width = max(facts.width or 0, (facts.heads or 0) * (facts.head_dim or 0))
     if not layers or not width:
@@ -59,17 +59,17 @@ def cache_limit(found: Inspection, context: int | None, batch: int) -> int | Non
     return 2 * layers * width * (context or facts.context or USUAL_TOKENS) * batch * _FLOAT
 
 
-def _sides(found: Inspection) -> dict[str, tuple[int, int]]:
+def _sides(inspection: Inspection) -> dict[str, tuple[int, int]]:
     """The longest side of a matrix or kernel, of tables and heads the shorter one, and the outputs
     of the largest head; of a pipeline by part. Equal layers are looked at once."""
-    tensors = found.tensors
+    tensors = inspection.tensors
     groups = tensors.counted() if isinstance(tensors, Copies) else ((t, 1) for t in tensors)
     found_in: dict[str, tuple[int, int]] = {}
     for tensor, _ in groups:
         sides = tensor.shape[:2]
         if len(sides) < 2:
             continue
-        part = tensor.part if found.members else ""
+        part = tensor.part if inspection.members else ""
         widest, logits = found_in.get(part, (0, 0))
         widest = max(widest, min(sides) if tensor.component in _TABLES else max(sides))
         if tensor.component == Component.HEAD:

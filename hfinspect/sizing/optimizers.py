@@ -61,12 +61,12 @@ OPTIMIZERS: Final[Mapping[str, Optimizer]] = {
 
 def find_optimizer(name: str) -> Optimizer:
     """The optimizer of that name. Raises UsageError."""
-    found = OPTIMIZERS.get(name.lower())
-    if found is None:
+    optimizer = OPTIMIZERS.get(name.lower())
+    if optimizer is None:
         raise UsageError(
             f"optimizer {name!r}", "is not known", expected=f"one of {', '.join(OPTIMIZERS)}"
         )
-    return found
+    return optimizer
 
 
 def state_bytes(optimizer: Optimizer, tensors: Sequence[Trained], width: int) -> int:

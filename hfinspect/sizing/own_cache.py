@@ -85,7 +85,7 @@ def _own_cache(
         return AT_ONCE
     engine = LOGICAL
     dtype, assumed = cache_dtype(prediction, engine, stored)
-    held = CacheRequest(
+    request = CacheRequest(
         tokens=context or USUAL_CONTEXTS[-1],
         batch=1,
         dtype=dtype,
@@ -93,7 +93,7 @@ def _own_cache(
         state_dtype=state_dtype(prediction, dtype),
         encoder_tokens=encoder_positions(prediction.root),
     )
-    return cache_size(layers, engine, held, assumed=assumed)
+    return cache_size(layers, engine, request, assumed=assumed)
 
 
 def no_cache(

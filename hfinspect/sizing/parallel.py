@@ -114,10 +114,10 @@ def split_notes(named: Parallel, taken: Parallel, device: Device | None) -> list
     return [f"no split was named: {how}; {other}"]
 
 
-def parallel_notes(parallel: Parallel, engine: Engine, found: Inspection) -> list[str]:
+def parallel_notes(parallel: Parallel, engine: Engine, inspection: Inspection) -> list[str]:
     """What the engine does not do this way, and what the numbers assume."""
     notes = []
-    heads, ranks = found.facts.heads, parallel.tensor
+    heads, ranks = inspection.facts.heads, parallel.tensor
     if heads and heads % ranks:
         notes.append(
             f"{heads} attention heads do not divide over {ranks} devices: engines refuse that"
@@ -128,7 +128,7 @@ def parallel_notes(parallel: Parallel, engine: Engine, found: Inspection) -> lis
             f"attention is copied {groups} times (data parallel); the batch is that of one copy"
         )
     notes += engine.parallel_notes(ranks, parallel.pipeline, parallel.expert)
-    if parallel.expert > 1 and found.facts.experts is None:
+    if parallel.expert > 1 and inspection.facts.experts is None:
         notes.append("the config counts no experts; expert parallelism has no effect")
     return notes
 
@@ -175,15 +175,15 @@ def _sums_of_one_stage(of: Inspection) -> dict[Parallel, int]:  # noqa: ARG001 -
 
 
 def stage_weights(
-    found: Inspection, prediction: Prediction | None, parallel: Parallel, parts: list[range]
+    inspection: Inspection, prediction: Prediction | None, parallel: Parallel, parts: list[range]
 ) -> list[int]:
     """Bytes of the weights on one device of each stage, which share them evenly but for whole
     heads and experts; one stage needs no prediction. All bytes must be known."""
-    shares = _Shares(found, parallel)
+    shares = _Shares(inspection, parallel)
     if prediction is None or len(parts) == 1:
-        summed = _sums_of_one_stage(found)
+        summed = _sums_of_one_stage(inspection)
         if parallel not in summed:
-            every = found.tensors
+            every = inspection.tensors
             counted = every.counted() if isinstance(every, Copies) else ((t, 1) for t in every)
             summed[parallel] = shares.sum(
                 (HeldTensor(tensor, tensor.kind == "expert", tensor.own_nbytes or 0), count)
@@ -192,7 +192,7 @@ def stage_weights(
             )
         return [summed[parallel]]
     by_place: dict[int, list[tuple[HeldTensor, ...]]] = {}
-    for placed in placed_tensors(found, prediction):
+    for placed in placed_tensors(inspection, prediction):
         for place in placed.places:
             by_place.setdefault(place, []).append(placed.tensors)
     # Equal layers have the same tensors, summed once.
@@ -201,7 +201,7 @@ def stage_weights(
     for place, groups in by_place.items():
         key = tuple(map(id, groups))
         if key not in made:
-            made[key] = shares.sum((held, 1) for group in groups for held in group)
+            made[key] = shares.sum((layers, 1) for group in groups for layers in group)
         sums[place] = made[key]
     result = []
     for i, part in enumerate(parts):
@@ -214,16 +214,16 @@ def stage_weights(
         more = max(sums, default=0) + 1 if i == len(parts) - 1 else part.stop
         places += range(part.stop, more)
         result.append(sum(sums.get(place, 0) for place in places))
-    result[-1] += -(-tied_head_bytes(found, prediction) // parallel.tensor)
+    result[-1] += -(-tied_head_bytes(inspection, prediction) // parallel.tensor)
     return result
 
 
 class _Shares:
     """Bytes of tensors on the fullest device of a stage."""
 
-    def __init__(self, found: Inspection, parallel: Parallel) -> None:
+    def __init__(self, inspection: Inspection, parallel: Parallel) -> None:
         self._parallel = parallel
-        facts = found.facts
+        facts = inspection.facts
         query = facts.heads or 0
         key = facts.kv_heads or query
         self._heads = _SplitHeads(query, key) if query and key else None
@@ -271,21 +271,24 @@ def _up(nbytes: int, parts: int) -> int:
 # ---- what layers keep
 
 
-def divided(layer: CachedLayer, ranks: int, found: Inspection) -> CachedLayer:
+def divided(layer: CachedLayer, ranks: int, inspection: Inspection) -> CachedLayer:
     """What one of ``ranks`` devices keeps of a layer: whole heads, at least one; latents whole."""
     if ranks == 1:
         return layer
-    return replace(layer, cache=tuple(_part(item, ranks, found) for item in layer.cache))
+    return replace(layer, cache=tuple(_part(item, ranks, inspection) for item in layer.cache))
 
 
-def _part(item: CacheItem, ranks: int, found: Inspection) -> CacheItem:
+def _part(item: CacheItem, ranks: int, inspection: Inspection) -> CacheItem:
     if isinstance(item, State):
         first, *rest = item.shape
         return replace(item, shape=(-(-int(first) // ranks), *rest))
     if not isinstance(item, KeysValues) or item.latent or item.name:
         return item
-    heads = int(item.heads or found.facts.kv_heads or found.facts.heads or 1)
-    kept = -(-heads // ranks)
+    heads = int(item.heads or inspection.facts.kv_heads or inspection.facts.heads or 1)
+    heads_of = -(-heads // ranks)
     return replace(
-        item, key=int(item.key) * kept // heads, value=int(item.value) * kept // heads, heads=kept
+        item,
+        key=int(item.key) * heads_of // heads,
+        value=int(item.value) * heads_of // heads,
+        heads=heads_of,
     )

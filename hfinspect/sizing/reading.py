@@ -31,35 +31,35 @@ def parse_bandwidth(text: str) -> int:
 
 
 def count_reading(
-    found: Inspection,
+    inspection: Inspection,
     layers: Sequence[CachedLayer],
-    held: CacheRequest,
+    request: CacheRequest,
     flops: Flops | None,
     bandwidth: int | None,
     devices: int,
 ) -> Reading | None:
     """For the next token of each sequence; None where the size of the weights is unknown."""
-    weights = _weights_read(found)
-    if weights is None or found.nbytes is None:
+    weights = _weights_read(inspection)
+    if weights is None or inspection.nbytes is None:
         return None
-    cache = cache_size(layers, LOGICAL, held).nbytes
+    cache = cache_size(layers, LOGICAL, request).nbytes
     read = weights + cache
     formula = f"{weights:,} + {cache:,}"
     speed = None
     if bandwidth is not None and read:
-        speed = held.batch * devices * bandwidth / read
-        formula = f"{held.batch} × {devices} × {bandwidth:,} / ({formula})"
+        speed = request.batch * devices * bandwidth / read
+        formula = f"{request.batch} × {devices} × {bandwidth:,} / ({formula})"
     decode = prefill = None
     if flops is not None:
         decode = flops.next_token / read
-        prefill = flops.forward / (found.nbytes + cache)
+        prefill = flops.forward / (inspection.nbytes + cache)
     return Reading(weights, cache, decode, prefill, bandwidth, speed, formula)
 
 
 @once_each
-def _weights_read(found: Inspection) -> int | None:
+def _weights_read(inspection: Inspection) -> int | None:
     """Bytes of the tensors that serve one token. A tied table is read as the head."""
-    tensors = list(_counted(found.tensors))
+    tensors = list(_counted(inspection.tensors))
     head = any(t.component is Component.HEAD and t.tied_to is None for t, _ in tensors)
     sums: Counter[tuple[int, int]] = Counter()
     for tensor, count in tensors:

@@ -37,40 +37,42 @@ from .workspace import WorkspaceLimit
 
 
 def sizer(
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction,
     layers: Sequence[CachedLayer],
     weights: WeightBytes,
-    wish: MemoryRequest,
+    request: MemoryRequest,
 ) -> Sizer:
     """Of the layers of ``kept_layers``, whose layouts are all known."""
-    parallel = wish.parallel
+    parallel = request.parallel
     parts = [range(len(layers))]
     if parallel.pipeline > 1:
         _check_stages(prediction, layers)
-        parts = stages(len(layers), parallel.pipeline, wish.engine)
-    held: list[int | None] = [weights.nbytes]
+        parts = stages(len(layers), parallel.pipeline, request.engine)
+    by_part: list[int | None] = [weights.nbytes]
     if not parallel.alone:
-        held = [None] * len(parts)
+        by_part = [None] * len(parts)
         if weights.nbytes is not None:
-            more = 0 if wish.adapter is None else wish.adapter.nbytes
-            held = [size + more for size in stage_weights(found, prediction, parallel, parts)]
+            more = 0 if request.adapter is None else request.adapter.nbytes
+            by_part = [
+                size + more for size in stage_weights(inspection, prediction, parallel, parts)
+            ]
     by_layer: Parts | str | None = None
-    if wish.engine.places_layers:
-        by_layer = weights_by_layer(found, prediction, len(layers))
-        if isinstance(by_layer, Parts) and wish.adapter is not None:
-            by_layer = replace(by_layer, everywhere=by_layer.everywhere + wish.adapter.nbytes)
+    if request.engine.places_layers:
+        by_layer = weights_by_layer(inspection, prediction, len(layers))
+        if isinstance(by_layer, Parts) and request.adapter is not None:
+            by_layer = replace(by_layer, everywhere=by_layer.everywhere + request.adapter.nbytes)
         if isinstance(by_layer, Parts):
-            held = [by_layer.whole]
-    kept = [divided(layer, parallel.tensor, found) for layer in layers]
-    held_in, assumed = held_of(found, prediction, wish)
-    paged, engine = wish.engine.in_pages(kept, held_in)
-    wish = replace(wish, engine=engine)
+            by_part = [by_layer.whole]
+    cut_layers = [divided(layer, parallel.tensor, inspection) for layer in layers]
+    held_in, assumed = held_of(inspection, prediction, request)
+    paged, engine = request.engine.in_pages(cut_layers, held_in)
+    request = replace(request, engine=engine)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
     return Sizer(
         tuple(
             StageLayers(part, tuple(paged[i] for i in part), weights_of)
-            for part, weights_of in zip(parts, held, strict=True)
+            for part, weights_of in zip(parts, by_part, strict=True)
         ),
         WorkspaceLimit(
             prediction.root,
@@ -78,12 +80,12 @@ def sizer(
             parallel.tensor,
             tuple(layers),
             tuple(decoder_stacks(prediction.root)),
-            found.facts,
-            found.model_type or "",
-            deepstack_layers(found, prediction.root),
-            indexing_of(found),
+            inspection.facts,
+            inspection.model_type or "",
+            deepstack_layers(inspection, prediction.root),
+            indexing_of(inspection),
             prediction.architecture,
-            found.config or {},
+            inspection.config or {},
             held_in.dtype,
             prediction.family is not None
             and prediction.family.category in ("encoder-decoder", "audio")
@@ -92,21 +94,21 @@ def sizer(
         ),
         held_in,
         assumed,
-        wish,
+        request,
         by_layer,
     )
 
 
 def held_of(
-    found: Inspection, prediction: Prediction, wish: MemoryRequest
+    inspection: Inspection, prediction: Prediction, request: MemoryRequest
 ) -> tuple[CacheRequest, str]:
     """How a cache is held, at any context, and why in this dtype where nobody chose it."""
-    dtype, assumed = wish.dtype or "", ""
+    dtype, assumed = request.dtype or "", ""
     if not dtype:
-        stored = found.dtypes if found.source == "checkpoint" else NOTHING_READ
-        is_gguf = found.format == "gguf"
-        dtype, assumed = cache_dtype(prediction, wish.engine, stored, is_gguf=is_gguf)
-    seen = wish.encoder_tokens
+        stored = inspection.dtypes if inspection.source == "checkpoint" else NOTHING_READ
+        is_gguf = inspection.format == "gguf"
+        dtype, assumed = cache_dtype(prediction, request.engine, stored, is_gguf=is_gguf)
+    seen = request.encoder_tokens
     if seen is None:
         seen = encoder_positions(prediction.root)
     of_states = state_dtype(prediction, dtype)
@@ -115,9 +117,9 @@ def held_of(
         batch=1,
         dtype=dtype,
         state_dtype=of_states,
-        recurrent_dtype=wish.engine.recurrent_dtype(prediction, found.config, of_states),
+        recurrent_dtype=request.engine.recurrent_dtype(prediction, inspection.config, of_states),
         encoder_tokens=seen,
-        heads=found.facts.kv_heads or found.facts.heads,
+        heads=inspection.facts.kv_heads or inspection.facts.heads,
     ), assumed
 
 
@@ -153,9 +155,9 @@ class Sizer:
     @property
     def fullest_weights(self) -> int | None:
         """Of the stage with the most weights."""
-        held = [stage.weights for stage in self.stages]
-        known = [size for size in held if size is not None]
-        return max(known) if len(known) == len(held) else None
+        weights = [stage.weights for stage in self.stages]
+        known = [size for size in weights if size is not None]
+        return max(known) if len(known) == len(weights) else None
 
     def at(self, context: int, batch: int) -> AtContext:
         """The sum on the fullest device."""
@@ -176,17 +178,17 @@ class Sizer:
         if device is None or fullest.total is None:
             return fullest
         if isinstance(self.by_layer, Parts):
-            kept = self.cache_by_layer(context, batch)
-            whole = Splitter(self.by_layer, kept, workspace.nbytes, device).whole()
-            return replace(fullest, total=whole.fullest, fits=whole.fullest <= device.nbytes)
+            caches = self.cache_by_layer(context, batch)
+            entire = Splitter(self.by_layer, caches, workspace.nbytes, device).whole()
+            return replace(fullest, total=entire.fullest, fits=entire.fullest <= device.nbytes)
         return replace(fullest, fits=fullest.total <= device.nbytes)
 
     def holds(self, main: AtContext, card: Card) -> bool:
         """Whether a card holds ``main`` under the engine's own settings on that card."""
         engine = self.wish.engine.on_device(card.nbytes, card.name)
-        at, wish = main, replace(self.wish, engine=engine, device=None)
+        at, request = main, replace(self.wish, engine=engine, device=None)
         if engine != self.wish.engine:
-            at = replace(self, wish=wish).at(main.context, self.wish.batch)
+            at = replace(self, wish=request).at(main.context, self.wish.batch)
         return at.total is not None and at.total <= engine.usable(card.nbytes)
 
     def with_cache(self, one: MediaTokens) -> MediaTokens:
@@ -194,8 +196,8 @@ class Sizer:
         if one.tokens is None:
             return one
         seen = one.cross_tokens or self.held.encoder_tokens
-        held = replace(self.held, tokens=one.tokens, batch=1, encoder_tokens=seen)
-        size = sum(cache_size(s.layers, self.wish.engine, held).nbytes for s in self.stages)
+        request = replace(self.held, tokens=one.tokens, batch=1, encoder_tokens=seen)
+        size = sum(cache_size(s.layers, self.wish.engine, request).nbytes for s in self.stages)
         return replace(one, cache_bytes=size)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
@@ -209,8 +211,8 @@ class Sizer:
         return [sizes[layer] for layer in layers]
 
     def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:
-        held = replace(self.held, tokens=context, batch=batch)
-        return cache_size(stage.layers, self.wish.engine, held, assumed=self.assumed)
+        request = replace(self.held, tokens=context, batch=batch)
+        return cache_size(stage.layers, self.wish.engine, request, assumed=self.assumed)
 
     def shown_stages(self, context: int, batch: int) -> tuple[Stage, ...]:
         """What each stage holds; none where there is one."""

@@ -53,11 +53,11 @@ class PlacedTensor(NamedTuple):
     head: str = ""
 
 
-def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[PlacedTensor]:
+def placed_tensors(inspection: Inspection, prediction: Prediction) -> Iterator[PlacedTensor]:
     """Every tensor that the class holds, at its place."""
-    gguf = found.format == "gguf"
+    gguf = inspection.format == "gguf"
     starts = _starts(prediction)
-    tensors: Iterable[TensorInfo] = found.tensors
+    tensors: Iterable[TensorInfo] = inspection.tensors
     layers: list[list[Place[TensorInfo]]] = []
     if isinstance(tensors, Copies) and not gguf:
         layers, tensors = _layers_apart(tensors)
@@ -101,18 +101,18 @@ def _held(tensors: Iterable[TensorInfo], *, gguf: bool = False) -> tuple[HeldTen
     )
 
 
-def tied_head_bytes(found: Inspection, prediction: Prediction) -> int:
+def tied_head_bytes(inspection: Inspection, prediction: Prediction) -> int:
     """Bytes of the token table where the head is the same tensor; 0 where it has its own.
 
     A device that has the head and not the table holds a copy.
     """
-    if found.format == "gguf":
-        names = {tensor.name: tensor for tensor in found.tensors}
+    if inspection.format == "gguf":
+        names = {tensor.name: tensor for tensor in inspection.tensors}
         table = names.get("token_embd.weight")
         return 0 if "output.weight" in names or table is None else table.nbytes or 0
     heads = prediction.specs.where(lambda spec: spec.component is Component.HEAD)
     tables = {spec.tied_to for spec in heads if spec.tied_to}
-    return sum(tensor.nbytes or 0 for tensor in _named(found.tensors, tables))
+    return sum(tensor.nbytes or 0 for tensor in _named(inspection.tensors, tables))
 
 
 def _named(tensors: Sequence[TensorInfo], names: Set[str]) -> Iterator[TensorInfo]:
@@ -128,12 +128,12 @@ def _named(tensors: Sequence[TensorInfo], names: Set[str]) -> Iterator[TensorInf
 
 def _starts(prediction: Prediction) -> dict[str, int]:
     """Path of each list of the decoder's layers -> the number of its first layer."""
-    found: dict[str, int] = {}
+    starts: dict[str, int] = {}
     count = 0
     for path, blocks in decoder_stacks(prediction.root):
-        found[path] = count
+        starts[path] = count
         count += blocks
-    return found
+    return starts
 
 
 def _before_layers(prediction: Prediction, starts: dict[str, int]) -> set[str]:

@@ -16,6 +16,6 @@ def indexer_bytes(elements: int, rows: int) -> int:
 
 def own_section(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The section of a config that describes its text model, or all of it."""
-    whole = config or {}
-    text = whole.get("text_config")
-    return text if isinstance(text, Mapping) else whole
+    entire = config or {}
+    text = entire.get("text_config")
+    return text if isinstance(text, Mapping) else entire

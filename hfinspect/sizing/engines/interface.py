@@ -149,17 +149,17 @@ class Engine(ABC):
         """Elements of the state of one sequence in one layer."""
         return math.prod(int(size) for size in self.state_shape(item))
 
-    def state_dtype_of(self, item: State, held: CacheRequest) -> str:
+    def state_dtype_of(self, item: State, request: CacheRequest) -> str:
         """The dtype that a state is held in."""
-        if item.name == "recurrent" and item.dtype and held.recurrent_dtype:
-            return held.recurrent_dtype
-        return self.state_dtype or item.dtype or held.state_dtype or held.dtype
+        if item.name == "recurrent" and item.dtype and request.recurrent_dtype:
+            return request.recurrent_dtype
+        return self.state_dtype or item.dtype or request.state_dtype or request.dtype
 
-    def state_bytes(self, item: State, held: CacheRequest, layers: int = 1) -> int:
+    def state_bytes(self, item: State, request: CacheRequest, layers: int = 1) -> int:
         """Bytes of the states of all sequences in so many layers."""
         elements = self.state_elements(item) * layers
         return nbytes_of(
-            self.held_sequences(held.batch) * elements, self.state_dtype_of(item, held)
+            self.held_sequences(request.batch) * elements, self.state_dtype_of(item, request)
         )
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Engine(ABC):
 
     @abstractmethod
     def in_pages(
-        self, layers: Sequence[CachedLayer], held: CacheRequest
+        self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Engine]:
         """Layers and engine where keys, values and states share pages of one size; layers that are
         in pages stay as they are. An engine without such pages returns both as they came."""
@@ -182,8 +182,8 @@ class Engine(ABC):
         """The dtype that a user wrote, as we spell it. Raises UsageError for one that is none, or
         that this engine does not have."""
         if "/" in name:
-            found = f"names two dtypes, and engine {self.name} has one"
-            raise UsageError(f"cache dtype {name!r}", found, expected="engine llama.cpp")
+            problem = f"names two dtypes, and engine {self.name} has one"
+            raise UsageError(f"cache dtype {name!r}", problem, expected="engine llama.cpp")
         dtype = spelled_dtype(name)
         if self.cache_dtypes is not None and dtype not in self.cache_dtypes:
             raise UsageError(
@@ -276,7 +276,9 @@ class Engine(ABC):
         """Why it keeps no cache of this type of model; empty where it does."""
         return ""
 
-    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
+    def notes(
+        self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
+    ) -> Iterator[str]:
         """What is easily misread in the engine's own words. ``first`` are the bytes that the first
         token adds."""
         return iter(())
@@ -311,7 +313,7 @@ class RowPerToken(Engine):
         return window - 1
 
     def in_pages(
-        self, layers: Sequence[CachedLayer], held: CacheRequest
+        self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Engine]:
         return layers, self
 

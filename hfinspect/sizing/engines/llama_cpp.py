@@ -139,7 +139,7 @@ class LlamaCpp(Engine):
         return None
 
     def in_pages(
-        self, layers: Sequence[CachedLayer], held: CacheRequest
+        self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Engine]:
         """Without flash attention all rows of values are as wide as the widest, and with
         ``swa_full`` no layer has a window."""
@@ -203,9 +203,11 @@ class LlamaCpp(Engine):
     def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
 
-    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
+    def notes(
+        self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
+    ) -> Iterator[str]:
         windows = windows_of(layers)
-        sequences = self.held_sequences(held.batch)
+        sequences = self.held_sequences(request.batch)
         if self.swa_full:
             yield "windowed layers hold the whole context (--swa-full)"
         elif windows and self.split:
@@ -221,7 +223,7 @@ class LlamaCpp(Engine):
         if self.slots is None and (windows or any(layer.states for layer in layers)):
             yield "llama-server reserves 4 slots by default (-np); --slots 4 counts them"
         if self.split:
-            yield f"llama-server's -c is {sequences * held.tokens:,}, for all slots together"
+            yield f"llama-server's -c is {sequences * request.tokens:,}, for all slots together"
 
     def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
         size, tokens = nbytes()

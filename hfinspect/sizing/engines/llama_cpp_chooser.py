@@ -136,10 +136,10 @@ def chooser_of(
     top_k = keys.top_k or 2**31
     if groups:
         return Chooser("grouped", queries, 0, 0, int(groups[0].every), value, row, top_k)
-    kept = next((item for item in layer.keys_values if item.name == "indexer"), None)
-    if kept is None or not sides:
+    chosen_item = next((item for item in layer.keys_values if item.name == "indexer"), None)
+    if chosen_item is None or not sides:
         return None
-    size = sides[1] if len(sides) > 1 else int(kept.key)
+    size = sides[1] if len(sides) > 1 else int(chosen_item.key)
     heads = -(-sides[0] // size)
     kind: Literal["tokens", "blocks", "scored", "pooled"] = "tokens"
     if not rows.latent:

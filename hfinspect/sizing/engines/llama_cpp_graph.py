@@ -91,9 +91,9 @@ class Graph:
     def largest(self, step: Step) -> Moment:
         """The moment with the most bytes."""
         step = step if self.cached else step._replace(cached=False, quantized=False)
-        found = max(self._moments(step), key=lambda moment: moment.nbytes)
-        room = found.nbytes // _ROOM
-        return found._replace(nbytes=found.nbytes + room, formula=f"{found.formula} + {room:,}")
+        widest = max(self._moments(step), key=lambda moment: moment.nbytes)
+        room = widest.nbytes // _ROOM
+        return widest._replace(nbytes=widest.nbytes + room, formula=f"{widest.formula} + {room:,}")
 
     def _moments(self, step: Step) -> Iterator[Moment]:
         tokens, row = step.tokens, self.hidden * _FLOAT
@@ -274,13 +274,13 @@ def _with_later(
     widths: Sequence[LayerWidths],
 ) -> Iterator[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]]]:
     """Each layer, the windows that it and later ones need masks of, and those of later ones."""
-    found = []
+    with_later = []
     later: frozenset[int | None] = frozenset()
     for layer in reversed(widths):
         here = later | {layer.window} if layer.rows else later
-        found.append((layer, here, later))
+        with_later.append((layer, here, later))
         later = here
-    return reversed(found)
+    return reversed(with_later)
 
 
 def _tables(root: Module) -> Iterator[tuple[int, int]]:
@@ -299,7 +299,7 @@ def _tables(root: Module) -> Iterator[tuple[int, int]]:
 
 def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix]]:
     """The matrices of each block of the decoder."""
-    found: list[list[Matrix]] = []
+    runs: list[list[Matrix]] = []
     every = list(matrices(root))
     for path, count in stacks:
         blocks: dict[str, list[Matrix]] = defaultdict(list)
@@ -308,5 +308,5 @@ def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix
             if matrix.path.startswith(start):
                 blocks[matrix.path[len(start) :].partition(".")[0]].append(matrix)
         numbers = sorted(int(name) for name in blocks if name.isdigit())
-        found += [blocks[str(number)] for number in numbers][:count]
-    return found
+        runs += [blocks[str(number)] for number in numbers][:count]
+    return runs

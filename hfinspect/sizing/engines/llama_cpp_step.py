@@ -52,11 +52,13 @@ class Step(NamedTuple):
         if not self.cached:
             return self.tokens
         streams = 1 if self.kv_unified else self.n_seq_max
-        whole = padded(padded(self.n_ctx, CELLS) // streams, CELLS)
+        full = padded(padded(self.n_ctx, CELLS) // streams, CELLS)
         if window is None or self.swa_full:
-            return whole
-        held = window * (self.n_seq_max if self.kv_unified else 1) + min(self.n_ubatch, self.n_ctx)
-        return padded(min(whole, held), CELLS)
+            return full
+        windowed = window * (self.n_seq_max if self.kv_unified else 1) + min(
+            self.n_ubatch, self.n_ctx
+        )
+        return padded(min(full, windowed), CELLS)
 
     @property
     def streams(self) -> int:

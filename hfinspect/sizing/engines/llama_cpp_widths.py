@@ -164,8 +164,8 @@ def _heads(inner: dict[str, int], rows: KeysValues | None, heads: int | None) ->
     if rows is not None and rows.heads and rows.value and not rows.latent:
         size = int(rows.value) // int(rows.heads)
         if size and inner["attention"] and inner["attention"] % size == 0:
-            found = inner["attention"] // size
-            return min(found, heads) if heads else found
+            count = inner["attention"] // size
+            return min(count, heads) if heads else count
     return heads or 0
 
 
@@ -201,10 +201,10 @@ def _states(layer: CachedLayer) -> tuple[int, int]:
     return sizes["conv"], sizes["recurrent"]
 
 
-def _held_states(block: Sequence[Matrix], kept: int) -> int:
+def _held_states(block: Sequence[Matrix], streams: int) -> int:
     """Elements of states that the graph holds: the scan gives out all of them, and what is no
     scan of Mamba gathers them before."""
-    return kept * 5 // 4 if _is_mamba(block) else kept * 15 // 8
+    return streams * 5 // 4 if _is_mamba(block) else streams * 15 // 8
 
 
 def _is_mamba(block: Sequence[Matrix]) -> bool:

@@ -87,7 +87,9 @@ class Transformers(RowPerToken):
             "earlier ones"
         )
 
-    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
+    def notes(
+        self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
+    ) -> Iterator[str]:
         if any(item.repeated > 1 for layer in layers for item in layer.keys_values):
             yield "transformers broadcasts keys and values to all query heads before keeping them"
 
@@ -123,6 +125,8 @@ class TransformersStatic(Transformers):
                 "cache of its own, or fails"
             )
 
-    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
+    def notes(
+        self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
+    ) -> Iterator[str]:
         yield "a StaticCache is this large from the first token on"
-        yield from super().notes(layers, held, first)
+        yield from super().notes(layers, request, first)

@@ -174,7 +174,7 @@ class Vllm(Engine):
         return dtype
 
     def in_pages(
-        self, layers: Sequence[CachedLayer], held: CacheRequest
+        self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Engine]:
         """States get pages as large as those of attention: the block grows until a page holds a
         layer's states, and what is left of the page is padding, which the layers returned keep too.
@@ -190,15 +190,15 @@ class Vllm(Engine):
         )
         row = next(rows, None)
         if not any(layer.states for layer in layers):
-            return self._unified(layers, held)
+            return self._unified(layers, request)
         if row is None:
             return layers, self
-        alone = replace(held, batch=1)
+        alone = replace(request, batch=1)
         sizes = {
             layer: sum(self.state_bytes(item, alone) for item in layer.states)
             for layer in set(layers)
         }
-        per_token = self.bytes_of_rows(row, 1, held.dtype, held.heads)
+        per_token = self.bytes_of_rows(row, 1, request.dtype, request.heads)
         step = max(self.cells, _LATENT_STEP) if row.latent else self.cells
         block = step * -(-max(sizes.values()) // (step * per_token))
         made = {
@@ -212,7 +212,7 @@ class Vllm(Engine):
         return tuple(made[layer] for layer in layers), replace(self, cells=block)
 
     def _unified(
-        self, layers: Sequence[CachedLayer], held: CacheRequest
+        self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Vllm]:
         """Pages of one size, where layers need different numbers of tokens."""
         keeps = [layer for layer in layers if layer.cache]
@@ -220,13 +220,13 @@ class Vllm(Engine):
         items = dict.fromkeys(item for layer in keeps for item in layer.keys_values)
         if self.largest or not alone or len({layer.window for layer in keeps}) < 2:
             return layers, self
-        sizes = {item: bytes_in_layout(item, 1, held.dtype, held.heads) for item in items}
+        sizes = {item: bytes_in_layout(item, 1, request.dtype, request.heads) for item in items}
         largest = max(sizes, key=lambda item: sizes[item])
         if len(set(sizes.values())) < 2:
             return layers, self
         if any(item.latent and sizes[largest] % size for item, size in sizes.items()):
             return [replace(layer, window=None) for layer in layers], self
-        return layers, replace(self, largest=largest, sized_in=(held.dtype, held.heads))
+        return layers, replace(self, largest=largest, sized_in=(request.dtype, request.heads))
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         # The profiling run takes a whole step, whatever comes later.
@@ -235,7 +235,9 @@ class Vllm(Engine):
     def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
 
-    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
+    def notes(
+        self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
+    ) -> Iterator[str]:
         if windows_of(layers):
             yield (
                 f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a "

@@ -103,25 +103,27 @@ class _Layer(NamedTuple):
                 yield name, numbers
 
 
-def gguf_model(found: Inspection, prediction: Prediction | None) -> GgufModel | str:
+def gguf_model(inspection: Inspection, prediction: Prediction | None) -> GgufModel | str:
     """The file, or why it is not known."""
-    if found.format == "gguf":
-        return _as_read(found)
+    if inspection.format == "gguf":
+        return _as_read(inspection)
     if prediction is None or prediction.family is None:
         return "the catalog does not describe the class"
-    compared = found.expectation
-    if found.source == "checkpoint" and compared is not None and compared.reshaped:
+    compared = inspection.expectation
+    if inspection.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"
-    return prediction.made("gguf", found.facts, lambda: _Converter(found, prediction).model())
+    return prediction.made(
+        "gguf", inspection.facts, lambda: _Converter(inspection, prediction).model()
+    )
 
 
 class _Converter:
     """One conversion."""
 
-    def __init__(self, found: Inspection, prediction: Prediction) -> None:
+    def __init__(self, inspection: Inspection, prediction: Prediction) -> None:
         self._prediction = prediction
-        self._facts = found.facts
-        config: Mapping[str, Any] = found.config or {}
+        self._facts = inspection.facts
+        config: Mapping[str, Any] = inspection.config or {}
         text = config.get("text_config")
         self._config = {**config, **text} if isinstance(text, Mapping) else config
         self._architecture = GGUF_CLASSES.get(prediction.architecture, "")
@@ -181,15 +183,15 @@ class _Converter:
                 if is_layer:
                     layers[id(place.template), head] = known
             for name, numbers in known.at(place.layer):
-                held = [place.head + rows[at].name for at in numbers]
+                names = [place.head + rows[at].name for at in numbers]
                 group = groups.setdefault(name, _Group(rows[numbers[0]].shape, []))
-                group.names.extend(held)
+                group.names.extend(names)
         return groups
 
     def _named(self, specs: Sequence[TensorSpec]) -> dict[str, list[int]] | str:
         """The names in the file, each with the numbers of the tensors that it holds; or why one is
         not known."""
-        found: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for at, spec in enumerate(specs):
             if spec.part != "text" or self._is_left_out(spec):
                 continue
@@ -200,8 +202,8 @@ class _Converter:
             name = self._name(spec)
             if name is None:
                 return f"llama.cpp's name of {spec.name} is not known"
-            found.setdefault(name, []).append(at)
-        return found
+            by_name.setdefault(name, []).append(at)
+        return by_name
 
     def _is_left_out(self, spec: TensorSpec) -> bool:
         """Classifiers are heads of their own in the files of rerankers."""
@@ -360,8 +362,8 @@ class _Converter:
             counts = self._config.get("num_key_value_heads_per_layer")
             kv_heads = _first(counts, kv_heads) or kv_heads
         elif architecture == "falcon":
-            found = self._config.get("num_kv_heads", self._config.get("n_head_kv", 1))
-            kv_heads = found if type(found) is int and found > 0 else 1
+            numbers = self._config.get("num_kv_heads", self._config.get("n_head_kv", 1))
+            kv_heads = numbers if type(numbers) is int and numbers > 0 else 1
             if not _fits_heads(tensors, heads, kv_heads):
                 return "the converter refuses a Falcon whose num_kv_heads are not its key heads"
         elif architecture in _BY_LAYER and not any(t.name.startswith(_FIRST_K) for t in tensors):
@@ -400,13 +402,13 @@ def _model(
     return GgufModel(architecture, layers, experts, groups, is_70b, tuple(tensors))
 
 
-def _as_read(found: Inspection) -> GgufModel | str:
+def _as_read(inspection: Inspection) -> GgufModel | str:
     """A GGUF file's own tensors, as they were before they were quantised."""
-    metadata = found.metadata
+    metadata = inspection.metadata
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str):
         return "the file names no architecture"
-    tensors = [_before(tensor) for tensor in found.tensors]
+    tensors = [_before(tensor) for tensor in inspection.tensors]
     if architecture == "clip":  # llama-quantize reads none of its numbers
         return _model(architecture, 0, 0, 0, 0, tensors)
     heads = _first(metadata.get(f"{architecture}.attention.head_count"))

@@ -22,27 +22,27 @@ from .recipe_names import Recipe, find_recipe
 from .size_recipes import SizedRecipes
 
 
-def at_recipe(found: Inspection, prediction: Prediction | None, name: str) -> Inspection:
+def at_recipe(inspection: Inspection, prediction: Prediction | None, name: str) -> Inspection:
     """The same model under a recipe. Raises UsageError where the recipe is not known for it."""
     recipe = find_recipe(name)
     if recipe.kind == "stored":
-        return found
+        return inspection
     if recipe.kind == "plain":
-        return _with(found, _each(found.tensors, recipe))
-    sized = SizedRecipes(found, prediction)
+        return _with(inspection, _each(inspection.tensors, recipe))
+    sized = SizedRecipes(inspection, prediction)
     size = sized.at(recipe)
     if size.nbytes is None:
         raise UsageError(f"width {recipe.name}", "is not known for it", hint=size.why_unknown)
     if recipe.kind == "packed" and prediction is not None:
-        packing = packed_as(prediction, found.config, recipe)
-        return _with(found, place_expected(prediction, packing).tensors)
+        packing = packed_as(prediction, inspection.config, recipe)
+        return _with(inspection, place_expected(prediction, packing).tensors)
     model = sized.gguf()
     if isinstance(model, str):  # size.nbytes is known
-        return found
-    tensors: Iterable[TensorInfo] = found.tensors
-    if found.format != "gguf" and prediction is not None:
+        return inspection
+    tensors: Iterable[TensorInfo] = inspection.tensors
+    if inspection.format != "gguf" and prediction is not None:
         tensors = place_expected(prediction).tensors
-    return _with(found, tuple(_converted(tensors, model, sized.kinds(recipe))))
+    return _with(inspection, tuple(_converted(tensors, model, sized.kinds(recipe))))
 
 
 def _converted(
@@ -80,16 +80,16 @@ def _in_one_dtype(tensor: TensorInfo, recipe: Recipe) -> TensorInfo:
         return tensor._replace(nbytes=0, beyond=None)
     if tensor.role is not Role.PARAMETER:
         # Scales and zero points of a packing are no part of another one.
-        kept = tensor.nbytes if tensor.role is Role.BUFFER else 0
-        return tensor._replace(nbytes=kept)
+        buffer = tensor.nbytes if tensor.role is Role.BUFFER else 0
+        return tensor._replace(nbytes=buffer)
     if tensor.parameters is None:
         raise UsageError(f"width {recipe.name}", f"needs the parameters of {tensor.name}")
     return tensor._replace(nbytes=nbytes_of(recipe.dtype, tensor.parameters), dtype=recipe.dtype)
 
 
-def _with(found: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
+def _with(inspection: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
     counted = (
         tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)
     )
     nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted)
-    return replace(found, tensors=tensors, nbytes=nbytes, beyond=())
+    return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())

@@ -155,19 +155,19 @@ def mixed(model: GgufModel, recipe: str, base: str, imatrix: bool) -> tuple[str,
     if base in _WIDE:
         return tuple(base if _is_quantised(model, t) else t.dtype for t in model.tensors)
     chooser = _TypeChooser(model, recipe, base, imatrix)
-    found = dict.fromkeys((tensor.name for tensor in model.tensors), "")
+    types = dict.fromkeys((tensor.name for tensor in model.tensors), "")
     for tensor in sorted(model.tensors, key=_order):
         if _is_quantised(model, tensor):
-            found[tensor.name] = _fitting(chooser.type_of(tensor), tensor.shape[-1])
+            types[tensor.name] = _fitting(chooser.type_of(tensor), tensor.shape[-1])
         else:
-            found[tensor.name] = tensor.dtype
-    return tuple(found[tensor.name] for tensor in model.tensors)
+            types[tensor.name] = tensor.dtype
+    return tuple(types[tensor.name] for tensor in model.tensors)
 
 
 def _order(tensor: GgufTensor) -> tuple[int, str]:
     """By layer, then by name: the order in which layers are counted."""
-    found = _LAYER.match(tensor.name)
-    return int(found[1]) if found else -1, tensor.name
+    match = _LAYER.match(tensor.name)
+    return int(match[1]) if match else -1, tensor.name
 
 
 def _is_quantised(model: GgufModel, tensor: GgufTensor) -> bool:
@@ -225,8 +225,8 @@ class _TypeChooser:
 
     def _layer(self, before: int, name: str) -> int:
         """With experts the number in the name, else how many of the kind came before."""
-        found = _LAYER.match(name) if self.model.experts > 1 else None
-        return int(found[1]) if found else before
+        match = _LAYER.match(name) if self.model.experts > 1 else None
+        return int(match[1]) if match else before
 
     def _head(self, tensor: GgufTensor) -> str:
         if self.recipe == "MXFP4_MOE":
@@ -281,7 +281,7 @@ class _TypeChooser:
         if self._of_eight:
             return "Q8_0"
         shared, more = self._shared, _gets_more(before, self._all_values)
-        found = {
+        dtype = {
             "Q2_K": "Q4_K" if shared else "Q3_K",
             "Q2_K_S": "Q4_K" if shared else None,
             "IQ3_XXS": "Q4_K" if shared else "IQ3_XXS" if self.imatrix else "IQ3_S",
@@ -296,7 +296,7 @@ class _TypeChooser:
             "Q5_K_M": "Q6_K" if more else None,
             "Q4_K_S": "Q5_K" if before < 4 else None,
         }.get(self.recipe) or self.base
-        return "Q5_K" if self.model.is_70b and found in ("Q3_K", "Q4_K") else found
+        return "Q5_K" if self.model.is_70b and dtype in ("Q3_K", "Q4_K") else dtype
 
     def _down(self, layer: int) -> str | None:
         layers, falcon = self.model.layers, self._falcon

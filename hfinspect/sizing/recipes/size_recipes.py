@@ -53,16 +53,16 @@ class SizedRecipes:
         return self._packed(recipe, self._prediction)
 
     def _stored(self, recipe: Recipe) -> RecipeSize:
-        found = self._found
-        more = sum(group.nbytes or 0 for group in found.beyond)
-        nbytes = None if found.nbytes is None else found.nbytes - more
-        sizes = {name: totals.nbytes or 0 for name, totals in found.dtypes.items()}
+        inspection = self._found
+        more = sum(group.nbytes or 0 for group in inspection.beyond)
+        nbytes = None if inspection.nbytes is None else inspection.nbytes - more
+        sizes = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
         dtype = max(sizes, key=lambda name: sizes[name]) if sizes else ""
-        engine = "llama.cpp" if found.format == "gguf" else "transformers"
+        engine = "llama.cpp" if inspection.format == "gguf" else "transformers"
         recipe = recipe._replace(dtype=dtype, engine=engine)
         if nbytes is None:
             return _unknown(recipe, "the dtype of some tensors is not known")
-        return _known(recipe, nbytes, found.parameters)
+        return _known(recipe, nbytes, inspection.parameters)
 
     def _plain(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:
         """Every parameter in one dtype; buffers as they are."""
@@ -73,14 +73,14 @@ class SizedRecipes:
         return _known(recipe, nbytes, prediction.parameters)
 
     def _packed(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:
-        found = packed_as(prediction, self._found.config, recipe)
-        if found is None or found.specs is None:
-            return _unknown(recipe, _reason(found.findings[0].text if found else ""))
+        layout = packed_as(prediction, self._found.config, recipe)
+        if layout is None or layout.specs is None:
+            return _unknown(recipe, _reason(layout.findings[0].text if layout else ""))
         nbytes = 0
-        for spec, count in found.tensors.counted():
-            size = nbytes_of(spec.dtype or found.dtype, prod(spec.shape))
+        for spec, count in layout.tensors.counted():
+            size = nbytes_of(spec.dtype or layout.dtype, prod(spec.shape))
             if size is None or (spec.packed is not None and spec.packed.varies):
-                return _unknown(recipe, _reason(found.findings[0].text if found.findings else ""))
+                return _unknown(recipe, _reason(layout.findings[0].text if layout.findings else ""))
             nbytes += size * count
         return _known(recipe, nbytes, prediction.parameters)
 
@@ -113,12 +113,12 @@ class SizedRecipes:
         return replace(known, note=f"without the parts {', '.join(apart)}: a file of their own")
 
 
-def unpredicted(found: Inspection, prediction: Prediction | None) -> str:
+def unpredicted(inspection: Inspection, prediction: Prediction | None) -> str:
     """Why the tensors of the config are not those of the model; empty where they are."""
     if prediction is None or prediction.family is None:
         return "the catalog does not describe the class"
-    compared = found.expectation
-    if found.source == "checkpoint" and compared is not None and compared.reshaped:
+    compared = inspection.expectation
+    if inspection.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"
     return ""
 
