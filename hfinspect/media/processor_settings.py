@@ -88,8 +88,8 @@ class ProcessorSettings:
             default_value, trained = default.get(key), vision.get(name)
             if type(default_value) is type(trained) is int and default_value != trained:
                 raise UnknownTokensError(
-                    f"there is no {PREPROCESSOR}, and the library's own {key} {default_value} is not "
-                    f"the model's {trained}"
+                    f"there is no {PREPROCESSOR}, and the library's own {key} {default_value} is "
+                    f"not the model's {trained}"
                 )
 
     @property
