@@ -42,35 +42,35 @@ _LARGEST: Final = "<- largest that fits"
 
 
 def lay_out(
-    found: Memory, curves: Curves | None = None, *, drawn: bool = False, full: bool = False
+    memory: Memory, curves: Curves | None = None, *, drawn: bool = False, full: bool = False
 ) -> Document:
     """``full``: with every sum and where each number comes from. ``drawn``: with a bar of the sum,
     and with ``curves`` and sliders in the formats that have them."""
-    blocks: list[Block] = [Paragraph(answer(found))]
-    if _is_training(found):
-        blocks += _training(found, full=full)
+    blocks: list[Block] = [Paragraph(answer(memory))]
+    if _is_training(memory):
+        blocks += _training(memory, full=full)
         if full:
-            blocks += [Paragraph("To run it, without training"), *details(found)]
+            blocks += [Paragraph("To run it, without training"), *details(memory)]
     else:
-        blocks += _inference(found, full=full or drawn)
-        blocks += bar(found) if drawn else ()
-        if curves is not None and found.cache is not None:
+        blocks += _inference(memory, full=full or drawn)
+        blocks += bar(memory) if drawn else ()
+        if curves is not None and memory.cache is not None:
             from .drawings import MemoryCurves
 
-            card = found.device[0] if found.device else ""
-            cache = found.cache
+            card = memory.device[0] if memory.device else ""
+            cache = memory.cache
             blocks.append(
-                MemoryCurves(curves, cache.tokens, cache.engine, cache.dtype, found.batch, card)
+                MemoryCurves(curves, cache.tokens, cache.engine, cache.dtype, memory.batch, card)
             )
         if full or drawn:
-            blocks += details(found)
+            blocks += details(memory)
     if drawn:
         blocks = [_captioned(block) for block in blocks]
-    title = _title(found, found.origin.short_name if drawn else found.origin.name)
-    if _is_training(found):  # the answer in line 1, and then whose it is
-        whose = ", ".join(filter(None, (title, _model(found))))
-        return Document(answer(found), tuple(blocks[1:]), plain_sums(found), whose)
-    return Document(title, tuple(blocks), plain_sums(found), _model(found))
+    title = _title(memory, memory.origin.short_name if drawn else memory.origin.name)
+    if _is_training(memory):  # the answer in line 1, and then whose it is
+        whose = ", ".join(filter(None, (title, _model(memory))))
+        return Document(answer(memory), tuple(blocks[1:]), plain_sums(memory), whose)
+    return Document(title, tuple(blocks), plain_sums(memory), _model(memory))
 
 
 def _captioned(block: Block) -> Block:
@@ -81,20 +81,20 @@ def _captioned(block: Block) -> Block:
     return replace(block, title=_CAPTIONS.get(block.columns[0].name, ""))
 
 
-def _is_training(found: Memory) -> bool:
-    return found.training is not None or bool(found.training_unknown)
+def _is_training(memory: Memory) -> bool:
+    return memory.training is not None or bool(memory.training_unknown)
 
 
 # ---- the first lines
 
 
-def _title(found: Memory, name: str) -> str:
-    return f"{name} on {device_in_full(found)}" if found.device else name
+def _title(memory: Memory, name: str) -> str:
+    return f"{name} on {device_in_full(memory)}" if memory.device else name
 
 
-def device_in_full(found: Memory) -> str:
+def device_in_full(memory: Memory) -> str:
     """``RTX 4090 (24 GB = 25.8·10^9 bytes)``: what it is sold as, and what it holds."""
-    name, nbytes, count = found.device or ("", 0, 1)
+    name, nbytes, count = memory.device or ("", 0, 1)
     nominal = NOMINAL.get(name)
     holds = f"{nbytes / 10**9:.1f}·10^9 bytes" if nbytes >= 10**8 else f"{nbytes:,} bytes"
     each = " each" if count > 1 else ""
@@ -102,60 +102,60 @@ def device_in_full(found: Memory) -> str:
     return f"{shown} ({nominal} GB = {holds}{each})" if nominal else f"{shown} ({holds}{each})"
 
 
-def device_name(found: Memory) -> str:
+def device_name(memory: Memory) -> str:
     """``RTX 4090``, ``8 × H100``."""
-    name, _, count = found.device or ("", 0, 1)
+    name, _, count = memory.device or ("", 0, 1)
     return f"{count} × {name}" if count > 1 else name
 
 
-def _model(found: Memory) -> str:
+def _model(memory: Memory) -> str:
     """``32.8 B, BF16, context 131,072``."""
-    count = found.weights.parameters
+    count = memory.weights.parameters
     texts = [
         "parameters unknown" if count is None else spelled(count),
-        found.precision,
-        f"context {found.own_context:,}" if found.own_context else "",
+        memory.precision,
+        f"context {memory.own_context:,}" if memory.own_context else "",
     ]
     return ", ".join(text for text in texts if text)
 
 
-def answer(found: Memory) -> str:
+def answer(memory: Memory) -> str:
     """The verdict in a sentence, or without a device what the model takes."""
-    if _is_training(found):
-        return _training_answer(found)
-    main, verdict = found.main, found.verdict
+    if _is_training(memory):
+        return _training_answer(memory)
+    main, verdict = memory.main, memory.verdict
     if main is None or main.total is None:
-        return _limited_answer(found)
-    needs = f"{byte_size(main.total)} at {_tokens(found)}"
+        return _limited_answer(memory)
+    needs = f"{byte_size(main.total)} at {_tokens(memory)}"
     if verdict is None:
-        card = found.smallest_card
+        card = memory.smallest_card
         where = f"; smallest card that fits: {card}" if card else ""
         return f"{needs}{where or '; no single known card fits it'}"
-    where = f" with {_split(found)}, on each card" if _split(found) else ""
+    where = f" with {_split(memory)}, on each card" if _split(memory) else ""
     text = f"{verdict.text}: {needs}{where}"
-    longest = found.max_context
+    longest = memory.max_context
     if verdict.fits is False and longest:
         return f"{text}; up to {longest:,} tokens fit"
-    smaller = next((row.size.name for row in found.recipes if row.largest), "")
+    smaller = next((row.size.name for row in memory.recipes if row.largest), "")
     if verdict.fits is False and smaller:
-        return f"{text}; {smaller} fits{_at_first(found)}"
+        return f"{text}; {smaller} fits{_at_first(memory)}"
     return text
 
 
-def _at_first(found: Memory) -> str:
+def _at_first(memory: Memory) -> str:
     """At the context of the table's first column."""
-    tokens = found.recipes[0].on[0].at[0].context
+    tokens = memory.recipes[0].on[0].at[0].context
     return "" if tokens is None else f" at {tokens:,} tokens"
 
 
-def _limited_answer(found: Memory) -> str:
+def _limited_answer(memory: Memory) -> str:
     """Where the sum is not known exactly: the verdict and the limit that decided it."""
-    held, verdict = found.weights.per_device, found.verdict
+    context, verdict = memory.weights.per_device, memory.verdict
     if verdict is None:
-        card, widest = found.smallest_card, " at float32" if held is None else ""
+        card, widest = memory.smallest_card, " at float32" if context is None else ""
         where = f"; smallest card that fits{widest}: {card}" if card else ""
-        unknown = f"weights unknown: {found.weights.unknown}"
-        return (unknown if held is None else f"{byte_size(held)} of weights") + where
+        unknown = f"weights unknown: {memory.weights.unknown}"
+        return (unknown if context is None else f"{byte_size(context)} of weights") + where
     limit = limit_that_decides(verdict)
     return f"{verdict.text}: {limit}" if limit else verdict.text
 
@@ -167,17 +167,17 @@ def limit_that_decides(verdict: Verdict) -> str:
     return f"at least {byte_size(verdict.least)}" if verdict.answer == DOES_NOT_FIT else ""
 
 
-def _tokens(found: Memory) -> str:
-    assert found.main is not None
-    many = f", batch {found.batch:,}" if found.batch > 1 else ""
-    return f"{found.main.context:,} tokens{many}"
+def _tokens(memory: Memory) -> str:
+    assert memory.main is not None
+    many = f", batch {memory.batch:,}" if memory.batch > 1 else ""
+    return f"{memory.main.context:,} tokens{many}"
 
 
-def _split(found: Memory) -> str:
+def _split(memory: Memory) -> str:
     ways = (
-        ("--tp", found.tensor_parallel),
-        ("--pp", found.pipeline_parallel),
-        ("--ep", found.expert_parallel),
+        ("--tp", memory.tensor_parallel),
+        ("--pp", memory.pipeline_parallel),
+        ("--ep", memory.expert_parallel),
     )
     return " ".join(f"{option} {count}" for option, count in ways if count > 1)
 
@@ -185,23 +185,23 @@ def _split(found: Memory) -> str:
 # ---- inference
 
 
-def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
-    if found.recipes:
-        table = _on_one(found) if found.device else _on_many(found)
+def _inference(memory: Memory, *, full: bool) -> Iterator[Block]:
+    if memory.recipes:
+        table = _on_one(memory) if memory.device else _on_many(memory)
         yield table
-        if any(card.holds_more for row in found.recipes for card in row.on):
-            yield Paragraph(_more(found))
-    yield Paragraph(_costs(found))
-    yield from media_lines(found.media, full=full)
-    if found.offload is not None and not full:
-        yield from lay_out_plans(found.offload, found.device is not None)
-    yield from (Paragraph(note, "note") for note in found.notes)
+        if any(card.holds_more for row in memory.recipes for card in row.on):
+            yield Paragraph(_more(memory))
+    yield Paragraph(_costs(memory))
+    yield from media_lines(memory.media, full=full)
+    if memory.offload is not None and not full:
+        yield from lay_out_plans(memory.offload, memory.device is not None)
+    yield from (Paragraph(note, "note") for note in memory.notes)
     if not full:
-        yield Paragraph(_next(found))
+        yield Paragraph(_next(memory))
 
 
-def _more(found: Memory) -> str:
-    own, main = found.own_context, found.main
+def _more(memory: Memory) -> str:
+    own, main = memory.own_context, memory.main
     if own and main is not None and main.context > own:
         return f"+ the card has room for more than the {main.context:,} tokens"
     return (
@@ -220,38 +220,38 @@ def _first_cells(row: RecipeFits) -> tuple[Cell, ...]:
 _FIRST: Final = (Column("recipe", ""), Column("dtype", ""), Column("weights", "weights"))
 
 
-def _on_one(found: Memory) -> Table:
+def _on_one(memory: Memory) -> Table:
     """Contexts of one card as columns."""
-    contexts = [held.context for held in found.recipes[0].on[0].at]
+    contexts = [cell.context for cell in memory.recipes[0].on[0].at]
     keeps = contexts != [None]
     columns = [*_FIRST]
     columns += [Column(f"at_{n}", _short(n)) for n in contexts if n is not None]
     columns += [Column("longest", "longest")] if keeps else [Column("fits", "fits")]
     columns.append(Column("largest", ""))
     rows = []
-    for row in found.recipes:
+    for row in memory.recipes:
         card = row.on[0]
-        answers: list[Cell] = [_ANSWERS[held.fits] for held in card.at]
+        answers: list[Cell] = [_ANSWERS[cell.fits] for cell in card.at]
         last = [_longest(card)] if keeps else []
         mark = _LARGEST if row.largest else ""
         rows.append((*_first_cells(row), *answers, *last, mark))
     return Table(tuple(columns), tuple(rows), optional=("largest", "dtype"))
 
 
-def _on_many(found: Memory) -> Table:
+def _on_many(memory: Memory) -> Table:
     """Cards of the usual sizes as columns: the longest context that each holds."""
-    cards = found.recipes[0].on
+    cards = memory.recipes[0].on
     columns = (*_FIRST, *(Column(f"on_{card.nbytes}", card.card) for card in cards))
     rows = tuple(
-        (*_first_cells(row), *(_longest(card) for card in row.on)) for row in found.recipes
+        (*_first_cells(row), *(_longest(card) for card in row.on)) for row in memory.recipes
     )
     keeps = cards[0].at[0].context is not None
-    title = f"Longest context by card{_many(found)}" if keeps else "By card"
+    title = f"Longest context by card{_many(memory)}" if keeps else "By card"
     return Table(columns, rows, title=title, optional=("dtype",))
 
 
-def _many(found: Memory) -> str:
-    return f" at batch {found.batch:,}" if found.batch > 1 else ""
+def _many(memory: Memory) -> str:
+    return f" at batch {memory.batch:,}" if memory.batch > 1 else ""
 
 
 def _longest(card: OnCard) -> str:
@@ -272,31 +272,31 @@ def _short(tokens: int) -> str:
     return f"{tokens:,}"
 
 
-def _costs(found: Memory) -> str:
+def _costs(memory: Memory) -> str:
     """What the cache costs, what else is needed, and how fast it can be."""
     texts = []
-    if found.cache is not None:
-        texts.append(f"cache {per_token(found.cache)}")
-    elif found.cache_unknown:
-        texts.append(f"cache: {found.cache_unknown}")
-    if found.workspace is not None:
-        texts.append(f"runtime and workspace at most {byte_size(found.workspace.nbytes)}")
-    if found.reading is not None and found.reading.tokens_per_second is not None:
-        rate = found.reading.tokens_per_second
+    if memory.cache is not None:
+        texts.append(f"cache {per_token(memory.cache)}")
+    elif memory.cache_unknown:
+        texts.append(f"cache: {memory.cache_unknown}")
+    if memory.workspace is not None:
+        texts.append(f"runtime and workspace at most {byte_size(memory.workspace.nbytes)}")
+    if memory.reading is not None and memory.reading.tokens_per_second is not None:
+        rate = memory.reading.tokens_per_second
         digits = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
         texts.append(f"at most {digits} tokens/s")
     return "; ".join(texts)
 
 
-def _next(found: Memory) -> str:
+def _next(memory: Memory) -> str:
     """What to type next."""
     typed = ["why: --details"]
-    if found.main is not None and found.offload is None:
+    if memory.main is not None and memory.offload is None:
         typed.append("offload: --engine llama.cpp")
-    trained = set(found.precision.split(" + ")) <= _TRAINED and found.cache_unknown != SEVERAL
-    if found.weights.parameters is not None and trained:
-        typed.append(f"training: --train {_least_trained(found.model_type)}")
-    if found.device is None:
+    trained = set(memory.precision.split(" + ")) <= _TRAINED and memory.cache_unknown != SEVERAL
+    if memory.weights.parameters is not None and trained:
+        typed.append(f"training: --train {_least_trained(memory.model_type)}")
+    if memory.device is None:
         typed.insert(0, "your card: --on 'RTX 4090'")
     return "     ".join(typed)
 
@@ -311,35 +311,35 @@ def _least_trained(model_type: str | None) -> str:
     return "lora" if model_type in OLD_NAMES else "qlora"
 
 
-def _training_answer(found: Memory) -> str:
-    training = found.training
+def _training_answer(memory: Memory) -> str:
+    training = memory.training
     if training is None:
-        if found.verdict is not None and found.training_unknown in found.verdict.text:
-            return f"training: {found.verdict.text}"
-        verdict = "" if found.verdict is None else f"{found.verdict.text}; "
-        return f"{verdict}training: unknown: {found.training_unknown}"
+        if memory.verdict is not None and memory.training_unknown in memory.verdict.text:
+            return f"training: {memory.verdict.text}"
+        verdict = "" if memory.verdict is None else f"{memory.verdict.text}; "
+        return f"{verdict}training: unknown: {memory.training_unknown}"
     method = _METHODS[training.method]
     needs = f"{method} needs at least {byte_size(training.least)}{_each(training)}"
-    if found.verdict is None:
+    if memory.verdict is None:
         return needs
-    if found.verdict.answer == DEPENDS:
-        return f"{needs}: {found.verdict.text}"
-    card = found.device[0] if found.device else ""
-    most = found.verdict.most
-    if found.verdict.answer == FITS and most is not None:
+    if memory.verdict.answer == DEPENDS:
+        return f"{needs}: {memory.verdict.text}"
+    card = memory.device[0] if memory.device else ""
+    most = memory.verdict.most
+    if memory.verdict.answer == FITS and most is not None:
         needs = f"{method} needs {byte_size(training.least)} to {byte_size(most)}{_each(training)}"
-    return f"{needs}: {found.verdict.text} {card}"
+    return f"{needs}: {memory.verdict.text} {card}"
 
 
 def _each(training: Training) -> str:
     return f" on each of {training.gpus:,} devices" if training.gpus > 1 else ""
 
 
-def _training(found: Memory, *, full: bool) -> Iterator[Block]:
-    if found.training is not None:
-        yield from lay_out_training(found.training, full=full)
-    yield from (Paragraph(note, "note") for note in found.notes)
-    fewer = _fewer(found.training, _least_trained(found.model_type))
+def _training(memory: Memory, *, full: bool) -> Iterator[Block]:
+    if memory.training is not None:
+        yield from lay_out_training(memory.training, full=full)
+    yield from (Paragraph(note, "note") for note in memory.notes)
+    fewer = _fewer(memory.training, _least_trained(memory.model_type))
     if fewer and not full:
         yield Paragraph(f"why: --details     fewer bytes: {fewer}")
 

@@ -20,9 +20,9 @@ _PLAIN = tuple(
 _OPTIONAL = ("parameters", "context", "precision", "per_token")
 
 
-def lay_out(found: Sequence[Memory]) -> Document:
+def lay_out(memories: Sequence[Memory]) -> Document:
     """All were sized under one wish."""
-    first = found[0]
+    first = memories[0]
     columns = [
         Column("target", "model"),
         Column("parameters", "parameters"),
@@ -36,44 +36,44 @@ def lay_out(found: Sequence[Memory]) -> Document:
     if first.device is not None:
         columns += [Column("fits", "fits"), Column("longest", "longest")]
         on = [Paragraph(f"on {device_in_full(first)}")]
-    rows = tuple(_row(one, {column.name for column in columns}) for one in found)
+    rows = tuple(_row(one, {column.name for column in columns}) for one in memories)
     blocks: list[Block] = [*on, Table(tuple(columns), rows, optional=_OPTIONAL)]
     blocks += [
         Paragraph(f"{one.origin.name}: {one.verdict.text}")
-        for one in found
+        for one in memories
         if one.verdict is not None and one.verdict.answer == DEPENDS
     ]
-    return Document(f"{len(found)} models", tuple(blocks), _plain(found))
+    return Document(f"{len(memories)} models", tuple(blocks), _plain(memories))
 
 
-def _row(found: Memory, kept: set[str]) -> tuple[Cell, ...]:
-    count, held = found.weights.parameters, found.weights.nbytes
-    cache, main, training = found.cache, found.main, found.training
-    total = found.total if training is None else training.least
+def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
+    count, context = memory.weights.parameters, memory.weights.nbytes
+    cache, main, training = memory.cache, memory.main, memory.training
+    total = memory.total if training is None else training.least
     shown = "unknown" if total is None else byte_size(total)
-    if training is None and (main is None or total is None) and found.verdict is not None:
-        shown = limit_that_decides(found.verdict) or shown
+    if training is None and (main is None or total is None) and memory.verdict is not None:
+        shown = limit_that_decides(memory.verdict) or shown
     cells: dict[str, Cell] = {
-        "target": found.origin.name,
+        "target": memory.origin.name,
         "parameters": "unknown" if count is None else spelled(count),
-        "precision": found.precision,
-        "weights": "unknown" if held is None else byte_size(held),
+        "precision": memory.precision,
+        "weights": "unknown" if context is None else byte_size(context),
         "per_token": "" if cache is None else byte_size(cache.per_token_first),
         "context": None if main is None else main.context,
         "total": shown,
-        "fits": "" if found.verdict is None else found.verdict.answer,
-        "longest": _longest(found),
+        "fits": "" if memory.verdict is None else memory.verdict.answer,
+        "longest": _longest(memory),
     }
-    return tuple(cell for name, cell in cells.items() if name in kept)
+    return tuple(cell for name, cell in cells.items() if name in named)
 
 
-def _longest(found: Memory) -> str:
-    if found.max_context is None:
-        return "any" if found.holds_more else "?" * (found.main is not None)
-    return f"{found.max_context:,}{'+' * found.holds_more}" if found.max_context else "-"
+def _longest(memory: Memory) -> str:
+    if memory.max_context is None:
+        return "any" if memory.holds_more else "?" * (memory.main is not None)
+    return f"{memory.max_context:,}{'+' * memory.holds_more}" if memory.max_context else "-"
 
 
-def _plain(found: Sequence[Memory]) -> Table:
+def _plain(memories: Sequence[Memory]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             one.target,
@@ -86,11 +86,11 @@ def _plain(found: Sequence[Memory]) -> Table:
             None if one.verdict is None else one.verdict.answer,
             one.max_context,
         )
-        for one in found
+        for one in memories
     ]
     return Table(tuple(Column(name, name) for name in _PLAIN), tuple(rows))
 
 
-def to_dict(found: Sequence[Memory]) -> dict[str, Any]:
+def to_dict(memories: Sequence[Memory]) -> dict[str, Any]:
     """The JSON form (schemas/memories.schema.json)."""
-    return {"schema_version": SCHEMA_VERSION, "models": [one.to_dict() for one in found]}
+    return {"schema_version": SCHEMA_VERSION, "models": [one.to_dict() for one in memories]}

@@ -48,7 +48,7 @@ from .reading import count_reading
 from .sizer import Sizer, sizer
 
 
-def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) -> Memory:
+def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryRequest) -> Memory:
     """Everything that is known; a cache that is not is refused by its reason, not guessed.
 
     ``prediction`` counts only where it is the catalog's: what transformers builds has no tree that
@@ -56,104 +56,108 @@ def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) 
     """
     if prediction is not None and prediction.family is None:
         prediction = None
-    if wish.width is not None:
+    if request.width is not None:
         from .recipes.at_recipe import at_recipe
 
-        found = at_recipe(found, prediction, wish.width)
-    weights = with_adapter(weights_of(found), wish)
-    named, wish = wish, shared_by(wish, found, prediction)
-    training, training_unknown = _training(found, prediction, weights, wish)
+        inspection = at_recipe(inspection, prediction, request.width)
+    weights = with_adapter(weights_of(inspection), request)
+    named, request = request, shared_by(request, inspection, prediction)
+    training, training_unknown = _training(inspection, prediction, weights, request)
     memory = partial(
         Memory,
-        target=found.target,
-        origin=found.origin,
-        architecture=found.architecture,
-        model_type=found.model_type,
-        engine=wish.engine.name,
-        version=wish.engine.version,
-        batch=wish.batch,
-        tensor_parallel=wish.parallel.tensor,
-        pipeline_parallel=wish.parallel.pipeline,
-        expert_parallel=wish.parallel.expert,
-        own_context=found.facts.context,
+        target=inspection.target,
+        origin=inspection.origin,
+        architecture=inspection.architecture,
+        model_type=inspection.model_type,
+        engine=request.engine.name,
+        version=request.engine.version,
+        batch=request.batch,
+        tensor_parallel=request.parallel.tensor,
+        pipeline_parallel=request.parallel.pipeline,
+        expert_parallel=request.parallel.expert,
+        own_context=inspection.facts.context,
         device=None
-        if wish.device is None
-        else NamedDevice(wish.device.name, wish.device.nbytes, wish.device.count),
+        if request.device is None
+        else NamedDevice(request.device.name, request.device.nbytes, request.device.count),
         training=training,
         training_unknown=training_unknown,
-        precision=wish.width or precision(found),
-        media=wish.media,
+        precision=request.width or precision(inspection),
+        media=request.media,
     )
-    layers, reason = _layers(found, prediction, wish)
+    layers, reason = _layers(inspection, prediction, request)
     if prediction is None and not reason:
-        prediction = tree_of_file(found)
+        prediction = tree_of_file(inspection)
     if reason or prediction is None:
         sized = memory(
-            weights=_weights_alone(weights, found, wish),
+            weights=_weights_alone(weights, inspection, request),
             cache_unknown=reason,
-            notes=_once_held(found, prediction, wish) if reason == ENCODES else (),
+            notes=_once_held(inspection, prediction, request) if reason == ENCODES else (),
         )
     else:
-        sized = _with_cache(memory, found, prediction, layers, weights, wish)
-    split = split_notes(named.parallel, wish.parallel, wish.device)
-    return _judged(replace(sized, notes=(*split, *sized.notes)), found, prediction, wish)
+        sized = _with_cache(memory, inspection, prediction, layers, weights, request)
+    split = split_notes(named.parallel, request.parallel, request.device)
+    return _judged(replace(sized, notes=(*split, *sized.notes)), inspection, prediction, request)
 
 
 def _judged(
-    memory: Memory, found: Inspection, prediction: Prediction | None, wish: MemoryRequest
+    memory: Memory, inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> Memory:
     """With the verdict, where a device was named, and the smallest card, where limits give it.
-    ``found`` has its own weights."""
+    ``inspection`` has its own weights."""
 
     @cache
     def at_width(width: str) -> int | None:
-        flat = at_bits(found, BITS[width])
+        flat = at_bits(inspection, BITS[width])
         if flat is None:
             return None
         # Who writes no dtype computes in that of the weights: so are cache and activations.
-        wide = width == "float32" and wish.dtype is None and wish.engine.default_cache_dtype is None
-        dtype = "F32" if wide else wish.dtype
-        sized = plan(flat, prediction, replace(wish, width=None, dtype=dtype, device=None))
+        wide = (
+            width == "float32"
+            and request.dtype is None
+            and request.engine.default_cache_dtype is None
+        )
+        dtype = "F32" if wide else request.dtype
+        sized = plan(flat, prediction, replace(request, width=None, dtype=dtype, device=None))
         if sized.total is None or sized.workspace is None:
             return None
         return sized.total + (sized.workspace.activation if width == "float32" else 0)
 
     card = memory.smallest_card
     no_sum = memory.main is None or memory.weights.nbytes is None
-    if no_sum and wish.train is None:
-        card = usual_card(memory, found, wish, at_width)
-    verdict = decided(memory, found, wish, at_width)
+    if no_sum and request.train is None:
+        card = usual_card(memory, inspection, request, at_width)
+    verdict = decided(memory, inspection, request, at_width)
     return replace(memory, verdict=verdict, smallest_card=card)
 
 
 def shared_by(
-    wish: MemoryRequest, found: Inspection, prediction: Prediction | None
+    request: MemoryRequest, inspection: Inspection, prediction: Prediction | None
 ) -> MemoryRequest:
     """The wish with the split that is assumed where several devices are named and no split."""
-    device = wish.device
-    if device is None or device.count == 1 or not wish.parallel.alone or prediction is None:
-        return wish
-    if wish.engine.places_layers or wish.train is not None:
-        return wish  # it deals them out itself; training divides by gpus and zero
-    reason = no_cache(prediction, found.config, is_gguf=found.format == "gguf")
-    if found.members or reason:
-        return wish
+    device = request.device
+    if device is None or device.count == 1 or not request.parallel.alone or prediction is None:
+        return request
+    if request.engine.places_layers or request.train is not None:
+        return request  # it deals them out itself; training divides by gpus and zero
+    reason = no_cache(prediction, inspection.config, is_gguf=inspection.format == "gguf")
+    if inspection.members or reason:
+        return request
     family = prediction.family
     is_stack = family is None or family.category != "encoder-decoder"
     layers = len(decoder_blocks(prediction.root)) if is_stack else 0
-    split = assumed_split(device.count, wish.engine, found.facts.heads, layers)
-    return replace(wish, parallel=split, engine=wish.engine.in_stages(split.pipeline))
+    split = assumed_split(device.count, request.engine, inspection.facts.heads, layers)
+    return replace(request, parallel=split, engine=request.engine.in_stages(split.pipeline))
 
 
 def _layers(
-    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> tuple[tuple[CachedLayer, ...], str]:
     """What each layer keeps, or why that is not known."""
-    engine = wish.engine
-    if found.members or _no_sizes(found):
-        return (), _no_sizes(found) or SEVERAL
-    if found.format == "gguf":
-        read = gguf_layers(found.metadata, found.tensors)
+    engine = request.engine
+    if inspection.members or _no_sizes(inspection):
+        return (), _no_sizes(inspection) or SEVERAL
+    if inspection.format == "gguf":
+        read = gguf_layers(inspection.metadata, inspection.tensors)
         if isinstance(read, str):
             return (), read
         if engine.reads_key_values:
@@ -161,30 +165,30 @@ def _layers(
         if prediction is None:
             return (), f"what {engine.name} does with this GGUF file is unknown"
         return read, refused(prediction, read, engine)
-    reason = no_cache(prediction, found.config)
+    reason = no_cache(prediction, inspection.config)
     if reason or prediction is None:
         return (), reason
-    layers = layers_held(found, prediction.root, engine, images=wish.crosses)
+    layers = layers_held(inspection, prediction.root, engine, images=request.crosses)
     return layers, refused(prediction, layers, engine)
 
 
 def _once_held(
-    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> tuple[str, ...]:
     """What the engine remarks on encoders."""
     if prediction is None:
         return ()
     layers = kept_layers(prediction.root)
-    if unknown_layouts(layers, wish.engine):
+    if unknown_layouts(layers, request.engine):
         return ()
-    tokens = wish.context or found.facts.context or USUAL_CONTEXTS[0]
+    tokens = request.context or inspection.facts.context or USUAL_CONTEXTS[0]
 
     def made() -> tuple[int, int]:
-        dtype = wish.dtype or wish.engine.default_cache_dtype or "F16"
-        held = CacheRequest(tokens=tokens, batch=wish.batch, dtype=dtype)
-        return cache_size(layers, wish.engine, held).nbytes, tokens
+        dtype = request.dtype or request.engine.default_cache_dtype or "F16"
+        cache_request = CacheRequest(tokens=tokens, batch=request.batch, dtype=dtype)
+        return cache_size(layers, request.engine, cache_request).nbytes, tokens
 
-    return wish.engine.encoder_notes(made)
+    return request.engine.encoder_notes(made)
 
 
 def refused(prediction: Prediction, layers: Sequence[CachedLayer], engine: Engine) -> str:
@@ -196,19 +200,19 @@ def refused(prediction: Prediction, layers: Sequence[CachedLayer], engine: Engin
 
 def _with_cache(
     memory: Callable[..., Memory],
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction,
     layers: Sequence[CachedLayer],
     weights: WeightBytes,
-    wish: MemoryRequest,
+    request: MemoryRequest,
 ) -> Memory:
     """The sum at each context, and what follows from the last of them, the main one."""
-    sized = sizer(found, prediction, layers, weights, wish)
-    own, batch = found.facts.context, wish.batch
-    at = tuple(sized.at(context, batch) for context in _contexts(own, wish.context))
+    sized = sizer(inspection, prediction, layers, weights, request)
+    own, batch = inspection.facts.context, request.batch
+    at = tuple(sized.at(context, batch) for context in _contexts(own, request.context))
     memory = partial(memory, weights=replace(weights, per_device=sized.fullest_weights), at=at)
-    notes = _notes(found, layers, wish)
-    note = runs(wish.engine, prediction.architecture, layers).note
+    notes = _notes(inspection, layers, request)
+    note = runs(request.engine, prediction.architecture, layers).note
     notes += [note] if note else []
     if not at:
         return memory(notes=tuple(notes))
@@ -218,22 +222,24 @@ def _with_cache(
         offload_unknown = sized.by_layer
     elif sized.by_layer is not None:
         offload = _offload(sized, sized.by_layer, main)
-        notes += _offload_notes(sized.by_layer, found, wish.engine)
+        notes += _offload_notes(sized.by_layer, inspection, request.engine)
     flops = count_flops(prediction, layers, main.context, batch)
     counted = None if isinstance(flops, str) else flops
-    held = replace(sized.held, tokens=main.context, batch=batch)
+    cache_request = replace(sized.held, tokens=main.context, batch=batch)
     known = main.total is not None
     if known and own and main.context > own:
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
-    limited = known and wish.device is not None
+    limited = known and request.device is not None
     return memory(
-        media=tuple(sized.with_cache(one) for one in wish.media),
+        media=tuple(sized.with_cache(one) for one in request.media),
         notes=tuple(notes),
         offload=offload,
         offload_unknown=offload_unknown,
         flops=counted,
         flops_unknown=flops if isinstance(flops, str) else "",
-        reading=count_reading(found, layers, held, counted, wish.bandwidth, wish.parallel.devices),
+        reading=count_reading(
+            inspection, layers, cache_request, counted, request.bandwidth, request.parallel.devices
+        ),
         smallest_card=None if main.total is None else smallest_card(partial(sized.holds, main)),
         stages=sized.shown_stages(main.context, batch) if known else (),
         **(_longest(sized, own, main) if limited else {}),
@@ -256,46 +262,49 @@ def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
     return plan_offload(parts, cache, main.context, main.workspace.nbytes, sized.wish.device)
 
 
-def _offload_notes(parts: Parts, found: Inspection, engine: Engine) -> list[str]:
+def _offload_notes(parts: Parts, inspection: Inspection, engine: Engine) -> list[str]:
     notes = []
-    if found.format != "gguf":
+    if inspection.format != "gguf":
         notes.append(f"{engine.name} reads GGUF: these are the bytes before conversion")
     if parts.apart:
         notes.append("the parts for images and sound are a file of their own (--mmproj)")
     return notes
 
 
-def _weights_alone(weights: WeightBytes, found: Inspection, wish: MemoryRequest) -> WeightBytes:
+def _weights_alone(
+    weights: WeightBytes, inspection: Inspection, request: MemoryRequest
+) -> WeightBytes:
     """Weights on one device where the cache is not known."""
-    if wish.parallel.pipeline > 1:
+    if request.parallel.pipeline > 1:
         raise UsageError(
-            f"pipeline_parallel {wish.parallel.pipeline}",
+            f"pipeline_parallel {request.parallel.pipeline}",
             "needs a decoder whose layers are known",
             hint="leave it out",
         )
-    if wish.parallel.alone or weights.nbytes is None:
+    if request.parallel.alone or weights.nbytes is None:
         return weights
-    (held,) = stage_weights(found, None, wish.parallel, [range(0)])
-    more = 0 if wish.adapter is None else wish.adapter.nbytes
-    return replace(weights, per_device=held + more)
+    (on_each,) = stage_weights(inspection, None, request.parallel, [range(0)])
+    more = 0 if request.adapter is None else request.adapter.nbytes
+    return replace(weights, per_device=on_each + more)
 
 
-def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest) -> list[str]:
-    notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
-    notes += wish.remarks
-    notes += parallel_notes(wish.parallel, wish.engine, found)
-    if wish.device is not None and wish.device.whole not in (None, wish.device.nbytes):
+def _notes(
+    inspection: Inspection, layers: Sequence[CachedLayer], request: MemoryRequest
+) -> list[str]:
+    notes = [finding.text for finding in inspection.findings if finding.rule == ASSUMED]
+    notes += request.remarks
+    notes += parallel_notes(request.parallel, request.engine, inspection)
+    if request.device is not None and request.device.whole not in (None, request.device.nbytes):
         notes.append(
-            f"{wish.engine.name} uses {byte_size(wish.device.nbytes)} of each device's "
-            f"{byte_size(wish.device.whole or 0)}"
+            f"{request.engine.name} uses {byte_size(request.device.nbytes)} of each device's "
+            f"{byte_size(request.device.whole or 0)}"
         )
-    if wish.adapter is not None:
-        notes.append(
-            f"with {wish.adapter.what} {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}"
-        )
-    if wish.width is not None:
-        notes.append(f"weights are sized at {wish.width}, not as stored")
-    hint = "" if wish.device is None else sold_hint(wish.device)
+    if request.adapter is not None:
+        adapter = request.adapter
+        notes.append(f"with {adapter.what} {adapter.name}: {byte_size(adapter.nbytes)}")
+    if request.width is not None:
+        notes.append(f"weights are sized at {request.width}, not as stored")
+    hint = "" if request.device is None else sold_hint(request.device)
     if hint:
         notes.append(hint)
     if not any(layer.cache for layer in layers):
@@ -304,22 +313,25 @@ def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest
 
 
 def _training(
-    found: Inspection, prediction: Prediction | None, weights: WeightBytes, wish: MemoryRequest
+    inspection: Inspection,
+    prediction: Prediction | None,
+    weights: WeightBytes,
+    request: MemoryRequest,
 ) -> tuple[Training | None, str]:
     """What a step of training holds, or why that is not known; neither where none is wished."""
-    if wish.train is None:
+    if request.train is None:
         return None, ""
-    if found.members or _no_sizes(found):
-        return None, _no_sizes(found) or SEVERAL
+    if inspection.members or _no_sizes(inspection):
+        return None, _no_sizes(inspection) or SEVERAL
     from .training import size_training  # most questions are not about training
 
-    sized = size_training(found, prediction, weights, wish.train)
+    sized = size_training(inspection, prediction, weights, request.train)
     return (None, sized) if isinstance(sized, str) else (sized, "")
 
 
-def _no_sizes(found: Inspection) -> str:
+def _no_sizes(inspection: Inspection) -> str:
     """Why nothing says how large the model is; empty where something does."""
-    return next((f.text for f in found.findings if f.rule == NO_SIZES), "")
+    return next((f.text for f in inspection.findings if f.rule == NO_SIZES), "")
 
 
 def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
@@ -335,29 +347,29 @@ def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
 _WHOLE: Final = ": parameters and bytes of the whole"
 
 
-def weights_of(found: Inspection) -> WeightBytes:
-    beyond = [group.nbytes for group in found.beyond]
+def weights_of(inspection: Inspection) -> WeightBytes:
+    beyond = [group.nbytes for group in inspection.beyond]
     more = sum(size for size in beyond if size is not None)
-    nbytes = None if found.nbytes is None else found.nbytes - more
+    nbytes = None if inspection.nbytes is None else inspection.nbytes - more
     unknown = ""
     if nbytes is None:
-        reasons = [f.text.partition(_WHOLE)[0] for f in found.findings if "bytes" in f.text]
-        no_dtype = found.source == "config" and "unknown" in found.dtypes
+        reasons = [f.text.partition(_WHOLE)[0] for f in inspection.findings if "bytes" in f.text]
+        no_dtype = inspection.source == "config" and "unknown" in inspection.dtypes
         usual = "its config names no dtype" if no_dtype else "the size of some tensors is unknown"
-        unknown = _no_sizes(found) or (reasons[0] if reasons else usual)
+        unknown = _no_sizes(inspection) or (reasons[0] if reasons else usual)
     return WeightBytes(
         nbytes=nbytes,
-        source=found.source,
-        parameters=found.parameters,
+        source=inspection.source,
+        parameters=inspection.parameters,
         per_device=nbytes,
-        widths=found.memory,
+        widths=inspection.memory,
         unknown=unknown,
     )
 
 
-def with_adapter(weights: WeightBytes, wish: MemoryRequest) -> WeightBytes:
+def with_adapter(weights: WeightBytes, request: MemoryRequest) -> WeightBytes:
     """With an adapter's own bytes."""
-    adapter = wish.adapter
+    adapter = request.adapter
     if adapter is None:
         return weights
     nbytes = None if weights.nbytes is None else weights.nbytes + adapter.nbytes

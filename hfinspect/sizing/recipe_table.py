@@ -39,24 +39,27 @@ STORED: Final = "as stored"
 
 
 def recipe_table(
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction | None,
-    wish: MemoryRequest,
+    request: MemoryRequest,
     memory: Memory,
     sizes: Sequence[RecipeSize],
 ) -> tuple[RecipeFits, ...]:
     """A row for each of ``sizes``; ``memory`` is what ``plan`` gave for the same model and wish."""
-    wish = shared_by(wish, found, prediction)
-    make = _of_cache(found, prediction, wish, memory) or _of_pass(found, wish, memory)
+    request = shared_by(request, inspection, prediction)
+    make = _of_cache(inspection, prediction, request, memory) or _of_pass(
+        inspection, request, memory
+    )
     cards = (
-        [wish.device]
-        if wish.device
+        [request.device]
+        if request.device
         else [
-            Device(f"{n} GB", wish.engine.usable(n * 10**9), whole=n * 10**9) for n in USUAL_CARDS
+            Device(f"{n} GB", request.engine.usable(n * 10**9), whole=n * 10**9)
+            for n in USUAL_CARDS
         ]
     )
     rows = [RecipeFits(size, tuple(make(size, card) for card in cards)) for size in sizes]
-    return tuple(_marked(rows) if wish.device else rows)
+    return tuple(_marked(rows) if request.device else rows)
 
 
 #: A recipe on one card.
@@ -64,57 +67,59 @@ _Make = Callable[[RecipeSize, Device], OnCard]
 
 
 def _on_each(
-    size: RecipeSize, memory: Memory, wish: MemoryRequest, card: Device
+    size: RecipeSize, memory: Memory, request: MemoryRequest, card: Device
 ) -> tuple[int, int | None] | None:
     """Bytes of a recipe on the fullest card, at least and at most; None where there are none."""
     if size.nbytes is None:
         return None
-    cards = card.count if wish.parallel.alone else wish.parallel.devices
+    cards = card.count if request.parallel.alone else request.parallel.devices
     least = -(-size.nbytes // cards)
-    held, whole = memory.weights.per_device, memory.weights.nbytes
+    amount, entire = memory.weights.per_device, memory.weights.nbytes
     if cards == 1:
         return least, least
-    if held is None or whole is None or wish.parallel.alone or wish.parallel.pipeline > 1:
+    if amount is None or entire is None or request.parallel.alone or request.parallel.pipeline > 1:
         return least, None
-    return least, least + 2 * (held - whole // cards)
+    return least, least + 2 * (amount - entire // cards)
 
 
 def _of_cache(
-    found: Inspection, prediction: Prediction | None, wish: MemoryRequest, memory: Memory
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest, memory: Memory
 ) -> _Make | None:
     """Rows of a model whose cache is known."""
-    if prediction is None and memory.at and found.format == "gguf":
-        prediction = tree_of_file(found)
+    if prediction is None and memory.at and inspection.format == "gguf":
+        prediction = tree_of_file(inspection)
     if prediction is None or not memory.at:
         return None
-    layers = layers_held(found, prediction.root, wish.engine, images=wish.crosses)
-    weights = with_adapter(weights_of(found), wish)
-    sized = sizer(found, prediction, layers, weights, replace(wish, device=None))
-    own = found.facts.context
-    columns = _columns(own, wish.context)
-    end = max(own, wish.context or 0) if own else MAX_CONTEXT
+    layers = layers_held(inspection, prediction.root, request.engine, images=request.crosses)
+    weights = with_adapter(weights_of(inspection), request)
+    sized = sizer(inspection, prediction, layers, weights, replace(request, device=None))
+    own = inspection.facts.context
+    columns = _columns(own, request.context)
+    end = max(own, request.context or 0) if own else MAX_CONTEXT
 
     # Who writes no dtype computes in that of the weights: so is the cache.
-    float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.default_cache_dtype is None
+    float32 = (
+        bool(sized.assumed) and request.dtype is None and request.engine.default_cache_dtype is None
+    )
 
     @cache
     def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
-        held = replace(sized.held, dtype="F32") if wide else sized.held
-        at_dtype = replace(sized, held=held, wish=replace(sized.wish, engine=engine))
-        sums = at_dtype.at(context, wish.batch)
+        request = replace(sized.held, dtype="F32") if wide else sized.held
+        at_dtype = replace(sized, held=request, wish=replace(sized.wish, engine=engine))
+        sums = at_dtype.at(context, request.batch)
         # As in the verdict: activations of twice the bytes.
         return sums.cache.nbytes, sums.workspace.nbytes + wide * sums.workspace.activation
 
-    limits = _of_any_width(found, wish) if weights.nbytes is None else None
+    limits = _of_any_width(inspection, request) if weights.nbytes is None else None
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         engine = sized.wish.engine.on_device(card.whole or card.nbytes, card.name)
         on_card = replace(sized, wish=replace(sized.wish, engine=engine, device=card))
-        each = _on_each(size, memory, wish, card)
+        each = _on_each(size, memory, request, card)
 
         def held(context: int) -> HeldAt:
             if size.name == STORED:
-                sums = on_card.at(context, wish.batch)
+                sums = on_card.at(context, request.batch)
                 if sums.total is not None or limits is None:
                     return HeldAt(context, sums.total, sums.fits)
                 narrow = limits[0] + sum(more(engine, context, False))
@@ -127,8 +132,8 @@ def _of_cache(
             least, most_held = each
             total = None if most_held is None else most_held + cache_bytes + workspace
             # Who deals out whole layers deals out their cache too.
-            kept = -(-cache_bytes // card.count) if wish.parallel.alone else cache_bytes
-            if least + kept + workspace > card.nbytes:
+            cache_share = -(-cache_bytes // card.count) if request.parallel.alone else cache_bytes
+            if least + cache_share + workspace > card.nbytes:
                 return HeldAt(context, total, False)
             return HeldAt(context, total, True if total and total <= card.nbytes else None)
 
@@ -142,21 +147,24 @@ def _of_cache(
     return make
 
 
-def _of_pass(found: Inspection, wish: MemoryRequest, memory: Memory) -> _Make:
+def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> _Make:
     """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
-    limit, weights = more_at_most(memory, found, wish), with_adapter(weights_of(found), wish)
+    limit, weights = (
+        more_at_most(memory, inspection, request),
+        with_adapter(weights_of(inspection), request),
+    )
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         nbytes = weights.nbytes if size.name == STORED else size.nbytes
         if nbytes is None and size.name == STORED and weights.widths and limit is not None:
             low, high = weights.widths["int4"], weights.widths["float32"] + limit
-            least = -(-low // card.count) if wish.parallel.alone else low
-            held = HeldAt(None, None, _held_by(card, least, high))
-            return OnCard(card.name, card.nbytes, (held,))
+            least = -(-low // card.count) if request.parallel.alone else low
+            at_least = HeldAt(None, None, _held_by(card, least, high))
+            return OnCard(card.name, card.nbytes, (at_least,))
         if nbytes is None:
             return OnCard(card.name, card.nbytes, (HeldAt(None, None, None),))
         total = None if limit is None else nbytes + limit
-        least = -(-nbytes // card.count) if wish.parallel.alone else nbytes
+        least = -(-nbytes // card.count) if request.parallel.alone else nbytes
         fits = False if least > card.nbytes else None
         if total is not None and total <= card.nbytes:
             fits = True
@@ -165,12 +173,12 @@ def _of_pass(found: Inspection, wish: MemoryRequest, memory: Memory) -> _Make:
     return make
 
 
-def _of_any_width(found: Inspection, wish: MemoryRequest) -> tuple[int, int] | None:
+def _of_any_width(inspection: Inspection, request: MemoryRequest) -> tuple[int, int] | None:
     """Weights of an unknown dtype on one card, at least and at most; None on several."""
-    if not wish.parallel.alone or (wish.device is not None and wish.device.count > 1):
+    if not request.parallel.alone or (request.device is not None and request.device.count > 1):
         return None
-    sizes = [flat.nbytes for bits in (4, 32) if (flat := at_bits(found, bits)) is not None]
-    more = 0 if wish.adapter is None else wish.adapter.nbytes
+    sizes = [flat.nbytes for bits in (4, 32) if (flat := at_bits(inspection, bits)) is not None]
+    more = 0 if request.adapter is None else request.adapter.nbytes
     known = [size + more for size in sizes if size is not None]
     return (known[0], known[1]) if len(known) == 2 else None
 
