@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 
 #: Longest piece of foreign text shown in a message; names of real tensors stay below 200.
 MAX_SHOWN = 300
@@ -63,6 +64,13 @@ def method_word(method: str) -> str:
     """A method of quantisation as reports spell it: one that is called by its number format in the
     letters of that format, as dtypes are (``FP8``, ``MXFP4``), any other as configs have it."""
     return method.upper() if method in ("fp8", "mxfp4", "nvfp4", "mxfp8") else method
+
+
+def widths(sizes: Mapping[str, int]) -> list[str]:
+    """``float32 498 MB``, ``4-bit 62.2 MB`` ...: bytes by width. ``int8`` and ``int4`` of JSON are
+    bits without scales here, as ``--width int4`` names a recipe with scales."""
+    names = {"int8": "8-bit", "int4": "4-bit"}
+    return [f"{names.get(name, name)} {byte_size(size)}" for name, size in sizes.items()]
 
 
 def byte_size(nbytes: int) -> str:

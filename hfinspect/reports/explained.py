@@ -11,7 +11,7 @@ from ..core.explanation import Attention, Explanation
 from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
-from ..core.text import byte_size, method_word, spelled, with_rounded
+from ..core.text import byte_size, method_word, spelled, widths, with_rounded
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
 from .reconciliation import (
     against_blocks,
@@ -97,8 +97,8 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     else:
         yield "sum", _by_layers(e)
     yield "split", _split(e)
-    sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
-    yield "memory", f"{_as_stored(e)}at {sizes} (weights alone)"
+    sizes = ", ".join(widths(e.memory))
+    yield "memory", f"{_as_stored(e)}at {sizes} (weights alone, no scales)"
     if e.measured is not None and e.measured.parameters != e.parameters:
         yield "files", measured_text(e, e.measured)
 

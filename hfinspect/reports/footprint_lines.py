@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..core.cache_size import CacheGroup
 from ..core.footprint import AtContext, Memory
-from ..core.text import byte_size
+from ..core.text import byte_size, widths
 from ..sizing.devices import NOMINAL
 from ..sizing.engines.registry import ENGINES
 from .cache_lines import cost
@@ -64,8 +64,8 @@ def _facts(memory: Memory) -> Facts:
     items = [(memory.architecture or memory.model_type or "unknown architecture", _engine(memory))]
     weights = memory.weights
     if weights.nbytes is None:
-        widths = ", ".join(f"{name} {byte_size(size)}" for name, size in weights.widths.items())
-        items.append(("weights", f"unknown: {weights.unknown}" + (f"; {widths}" if widths else "")))
+        sizes = ", ".join(widths(weights.widths))
+        items.append(("weights", f"unknown: {weights.unknown}" + (f"; {sizes}" if sizes else "")))
     else:
         items.append(("weights", f"{_weights(memory)}{_apart(memory)}"))
     if memory.cache_unknown:

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.lazy_sequence import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, more_are, spelled, with_rounded
+from ..core.text import byte_size, more_are, spelled, widths, with_rounded
 from . import media_lines
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
@@ -278,12 +278,12 @@ def _dtypes(dtypes: Mapping[str, Totals]) -> str:
 
 def _memory(inspection: Inspection) -> str:
     """Bytes as they are stored, and at four widths."""
-    pairs = [f"{name} {byte_size(size)}" for name, size in inspection.memory.items()]
+    pairs = widths(inspection.memory)
     pairs[0] = f"at {pairs[0]}"
     # A line may end between two pairs, not inside one.
     shown = ", ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
     stored = "" if inspection.nbytes is None else f"as stored {byte_size(inspection.nbytes)}; "
-    return f"{stored}{shown} (weights alone)"
+    return f"{stored}{shown} (weights alone, no scales)"
 
 
 def _left_aside(others: Mapping[str, str]) -> str:

@@ -56,7 +56,8 @@ def test_the_order_of_the_rest() -> None:
     places = [out.index(text) for text in ("component", "total  ", "memory", "files", "location")]
     assert places == sorted(places)
     assert "as stored 16.1 GB; at float32 32.1 GB" in out
-    assert "(weights alone)" in out
+    assert "(weights alone, no scales)" in " ".join(out.split())
+    assert "int4" not in out  # which ``memory --width`` gives scales
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
