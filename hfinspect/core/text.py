@@ -67,8 +67,7 @@ def method_word(method: str) -> str:
 
 
 def widths(sizes: Mapping[str, int]) -> list[str]:
-    """``float32 498 MB``, ``4-bit 62.2 MB`` ...: bytes by width. ``int8`` and ``int4`` of JSON are
-    bits without scales here, as ``--width int4`` names a recipe with scales."""
+    """``float32 498 MB``, ``4-bit 62.2 MB``: bits alone, as ``--width int4`` is one with scales."""
     names = {"int8": "8-bit", "int4": "4-bit"}
     return [f"{names.get(name, name)} {byte_size(size)}" for name, size in sizes.items()]
 

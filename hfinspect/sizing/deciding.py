@@ -14,7 +14,7 @@ from ..core.results import Inspection
 from ..core.text import byte_size
 from ..core.training_bytes import Training
 from .bounds import Case, decide
-from .cards import Card, cards
+from .cards import cards
 from .devices import smallest_card
 from .memory_request import MemoryRequest
 from .one_pass import cache_limit, pass_limit
@@ -63,11 +63,7 @@ def usual_card(
     known, engine = [size for size in sizes if size is not None], request.engine
     if len(known) < len(sizes):
         return None
-
-    def holds(card: Card) -> bool:
-        return max(known) <= engine.usable(card.nbytes)
-
-    name = smallest_card(holds)
+    name = smallest_card(lambda card: max(known) <= engine.usable(card.nbytes))
     same = name is not None and engine.on_device(cards()[name].nbytes, name) == engine
     return name if same else None
 

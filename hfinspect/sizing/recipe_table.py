@@ -124,7 +124,7 @@ def _of_cache(
                     return HeldAt(context, sums.total, sums.fits)
                 narrow = limits[0] + sum(more(engine, context, False))
                 most = limits[1] + sum(more(engine, context, float32))
-                return HeldAt(context, None, _held_by(card, narrow, most))
+                return HeldAt(context, None, Case("", narrow, most).held_by(card.nbytes))
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
@@ -159,7 +159,7 @@ def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> 
         if nbytes is None and size.name == STORED and weights.widths and limit is not None:
             low, high = weights.widths["int4"], weights.widths["float32"] + limit
             least = -(-low // card.count) if request.parallel.alone else low
-            at_least = HeldAt(None, None, _held_by(card, least, high))
+            at_least = HeldAt(None, None, Case("", least, high).held_by(card.nbytes))
             return OnCard(card.name, card.nbytes, (at_least,))
         if nbytes is None:
             return OnCard(card.name, card.nbytes, (HeldAt(None, None, None),))
@@ -181,10 +181,6 @@ def _of_any_width(inspection: Inspection, request: MemoryRequest) -> tuple[int, 
     more = 0 if request.adapter is None else request.adapter.nbytes
     known = [size + more for size in sizes if size is not None]
     return (known[0], known[1]) if len(known) == 2 else None
-
-
-def _held_by(card: Device, least: int, most: int) -> bool | None:
-    return Case("", least, most).held_by(card.nbytes)
 
 
 def _columns(own: int | None, named: int | None) -> tuple[int, ...]:
