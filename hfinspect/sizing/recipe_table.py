@@ -104,8 +104,8 @@ def _of_cache(
 
     @cache
     def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
-        request = replace(sized.held, dtype="F32") if wide else sized.held
-        at_dtype = replace(sized, held=request, wish=replace(sized.wish, engine=engine))
+        cells = replace(sized.held, dtype="F32") if wide else sized.held
+        at_dtype = replace(sized, held=cells, wish=replace(sized.wish, engine=engine))
         sums = at_dtype.at(context, request.batch)
         # As in the verdict: activations of twice the bytes.
         return sums.cache.nbytes, sums.workspace.nbytes + wide * sums.workspace.activation

@@ -172,3 +172,14 @@ def test_an_adapter_whose_base_is_not_there(tmp_path: Path) -> None:
 def test_a_device_that_is_none_is_refused_before_anything_is_read() -> None:
     with pytest.raises(UsageError):
         hfinspect.memory("org/not-read", on="24")
+
+
+def test_each_row_holds_every_sequence() -> None:
+    """Cache and workspace of a batch are those of the stored weights in every row."""
+    rows = hfinspect.memory(LLAMA, on="80GB", batch=4).recipes
+    more = {(row.on[0].at[-1].total or 0) - (row.size.nbytes or 0) for row in rows}
+    (alone,) = {
+        (row.on[0].at[-1].total or 0) - (row.size.nbytes or 0)
+        for row in hfinspect.memory(LLAMA, on="80GB").recipes
+    }
+    assert len(more) == 1 and more.pop() > 3 * alone
