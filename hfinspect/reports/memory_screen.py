@@ -16,6 +16,7 @@ from ..core.recipe_fits import OnCard, RecipeFits
 from ..core.text import byte_size, spelled
 from ..core.training_bytes import Training
 from ..sizing.devices import NOMINAL
+from ..sizing.engines.registry import ENGINES
 from ..sizing.peft_types import DEFAULT_TARGETS, OLD_NAMES
 from .cache_lines import per_token
 from .document import Block, Cell, Column, Document, Paragraph, Table
@@ -98,8 +99,9 @@ def device_in_full(memory: Memory) -> str:
     nominal = NOMINAL.get(name)
     holds = f"{nbytes / 10**9:.1f}·10^9 bytes" if nbytes >= 10**8 else f"{nbytes:,} bytes"
     each = " each" if count > 1 else ""
-    shown = f"{count} × {name}" if count > 1 else name
-    return f"{shown} ({nominal} GB = {holds}{each})" if nominal else f"{shown} ({holds}{each})"
+    uses = f"{memory.engine} uses " if ENGINES[memory.engine].usable(10**9) < 10**9 else ""
+    sold = "" if nominal is None else f"{nominal} GB{', ' if uses else ' = '}"
+    return f"{device_name(memory)} ({sold}{uses}{holds}{each})"
 
 
 def device_name(memory: Memory) -> str:

@@ -441,3 +441,13 @@ def test_the_smallest_card_follows_from_limits(name: str) -> None:
 def test_side_by_side_has_the_limit_that_decided() -> None:
     shown = program("memory", GPT2, str(MODELS / "bert-base-uncased"), "--on", "4090").out
     assert "at most 1.13 GB" in shown and "at most 1.00 GB" in shown
+
+
+def test_the_first_line_says_whose_share_of_a_card_it_is() -> None:
+    """25.8 is what the card holds, 23.7 what vLLM takes of it: not two sizes of one card."""
+    titles = {
+        engine: program("memory", LLAMA, "--on", "4090", "--engine", engine, columns=120).out
+        for engine in ("logical", "vllm")
+    }
+    assert "RTX 4090 (24 GB = 25.8·10^9 bytes)" in titles["logical"]
+    assert "RTX 4090 (24 GB, vllm uses 23.7·10^9 bytes)" in titles["vllm"]
