@@ -56,13 +56,14 @@ _HY = Decoder(
             "experts": m.stacked(),
             "gate": m.corrected(),
             "shared_experts": lambda x: (
-                _gated(x.d, x.c, x.shared, "shared_expert") if x.shared else None
+                None if x.shared is None else _gated(x.d, x.c, x.shared, "shared_expert")
             ),
         },
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
         used=8,
         inner=768,
-        shared=m.deepseek_shared,
+        shared=m.several("n_shared_experts", default=1),
+        empty=True,
     ),
     further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
 )
@@ -70,4 +71,5 @@ _HY = Decoder(
 _BARE = _HY.like(
     "HYV4", further=lambda d, c: {"hc_head": Module("HYV4HyperHead", hc_pre=_joining(d, c))}
 )
-_HY.register("hy_v4", more={"HYV4Model": _BARE.model})
+bare = _BARE.model
+_HY.register("hy_v4", more={"HYV4Model": bare})

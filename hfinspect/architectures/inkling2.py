@@ -1,10 +1,12 @@
 """Inkling 2 with its tower (2026; transformers/models/inkling2): a ViT with scaled residuals,
 squares of patches through two layers, and text. File names are those of the first release."""
 
+from types import ModuleType
+
 from ..core.library_versions import REVISED
-from ..layers.composing import composed, respelled, without_static_cache
+from ..layers.composing import composed, respelled
 from ..layers.multimodal import within
-from ..trees import ModelConfig, Module, Weight, builder, register
+from ..trees import Builder, ModelConfig, Module, Weight, builder, register
 from . import inkling2_text
 
 _NAME = "Inkling2"
@@ -41,22 +43,30 @@ def _vision_model(c: ModelConfig) -> Module:
     return Module(tower.class_name, {"backbone": backbone, **outer}, part="vision")
 
 
-def _generation(c: ModelConfig) -> Module:
-    llm = inkling2_text.causal(c.section("text_config")).inside("model", "llm")
-    model = Module(f"{_NAME}Model", llm=llm, visual=_vision_model(c.section("vision_config")))
-    return Module(_WHOLE, model=model)
-
-
 def _tower_alone(c: ModelConfig) -> Module:
     """A save without the head had the tower's names in memory until the release REVISED."""
     return (_in_memory if c.saved_between("0", REVISED) else _vision_model)(c)
 
 
-#: A save of it alone has the names of transformers' own attributes for the tower.
-_PARTS = {
-    "language_model": within("text_config", inkling2_text.model),
-    "vision_tower": within("vision_config", _tower_alone),
-}
-_WHOLE = f"{_NAME}ForConditionalGeneration"
-_CLASSES = composed({_WHOLE: _generation, f"{_NAME}Model": _PARTS})
-register("inkling2", without_static_cache(_CLASSES), base=_WHOLE, category="multimodal")
+def register_whole(kind: str, name: str, text: ModuleType, width: int) -> None:
+    """The classes with the tower next to a text tower. A save without the head has the names of
+    transformers' own attributes for the two; ``width`` is that of the text where no section says
+    anything of the tower."""
+    whole = f"{name}ForConditionalGeneration"
+
+    def seen(c: ModelConfig) -> ModelConfig:
+        return c.section("vision_config", default={"text_hidden_size": width})
+
+    def generation(c: ModelConfig) -> Module:
+        llm = text.causal(c.section("text_config")).inside("model", "llm")
+        return Module(whole, model=Module(f"{name}Model", llm=llm, visual=_vision_model(seen(c))))
+
+    parts: dict[str, Builder] = {
+        "language_model": within("text_config", text.model),
+        "vision_tower": lambda c: _tower_alone(seen(c)),
+    }
+    classes = composed({whole: generation, f"{name}Model": parts})
+    register(kind, classes, base=whole, category="multimodal")
+
+
+register_whole("inkling2", _NAME, inkling2_text, 4608)

@@ -4,10 +4,10 @@ of norms on q and k, experts in every layer, and full layers whose convolutions 
 Queries that weigh the earlier blocks' outputs stand in lists of their own, counted from the second
 layer on for attention."""
 
-from ..layers.composing import respelled, without_static_cache
+from ..layers import layer_kinds
+from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import router, stacked_experts
-from ..layers.layer_kinds import words
 from ..layers.windows import every, windows
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Weight, register
 from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, looking
@@ -68,7 +68,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block.adding(attn_sconv=conv, mlp_sconv=conv)
 
 
-_KINDS = words(lambda _c, i: SLIDING if (i + 1) % 6 else FULL, SLIDING, FULL)
+_KINDS = layer_kinds.words(lambda _c, i: SLIDING if (i + 1) % 6 else FULL, SLIDING, FULL)
 
 
 def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
@@ -99,6 +99,9 @@ _TEXT = Decoder(
 )
 
 
+words = _TEXT.words
+
+
 def model(c: ModelConfig) -> Module:
     root = _TEXT.model(c)
     root.children = {"embed": root["embed"], **_TEXT.norms(c, "embed_norm"), **root.children}
@@ -107,9 +110,9 @@ def model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
-    llm = model(c).adding(unembed=_TEXT.words(c))
+    llm = model(c).adding(unembed=words(c))
     return Module("Inkling2ForCausalLM", model=Module("Inkling2TextModel", llm=llm))
 
 
-_CLASSES = without_static_cache({"Inkling2ForCausalLM": causal, "Inkling2TextModel": model})
+_CLASSES = {"Inkling2ForCausalLM": causal, "Inkling2TextModel": model}
 register("inkling2_text", _CLASSES, base_prefix="model.llm", category="text decoder")

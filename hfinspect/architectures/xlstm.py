@@ -3,6 +3,7 @@ fused form of ``weight_mode``, so it is not recorded."""
 
 from ..layers import named_decoder as s
 from ..layers.blocks import rms_norms, size
+from ..layers.composing import without_static_cache
 from ..layers.heads import to_words
 from ..trees import Component, Dim, Embedding, Linear, ModelConfig, Module, State, Weight, named
 
@@ -97,4 +98,5 @@ def _causal(c: ModelConfig) -> Module:
     return Module("xLSTMForCausalLM", backbone=_XLSTM.base(c), lm_head=head)
 
 
-_XLSTM.register("xlstm", {"xLSTMForCausalLM": _causal, "xLSTMModel": _XLSTM.base})
+_CLASSES = {"xLSTMForCausalLM": _causal, "xLSTMModel": _XLSTM.base}
+_XLSTM.register("xlstm", without_static_cache(_CLASSES))

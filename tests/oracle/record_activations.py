@@ -3,6 +3,7 @@
     pip install 'hfinspect[oracle]' peft
     python -m tests.oracle record activations              # every model type of kept_models
     python -m tests.oracle record activations llama gpt2
+    python -m tests.oracle record activations --check      # run what is recorded again: minutes
     python -m tests.oracle record activations --packed llama qwen2   # needs bitsandbytes
 
 A small model runs forward once in training mode, and ``saved_tensors_hooks`` sees each tensor that
@@ -15,7 +16,8 @@ is kept where one of some names has an adapter, and the rule lists these names. 
 hfinspect/sizing/kept_rules.json, and recordings of random sizes, which the rules have to give to
 the byte, to fixtures/oracle/activations.json.
 
-``--packed`` compares what layers in NF4 keep with what frozen ones do, and writes nothing.
+``--check`` runs each recorded case again by the installed release and compares bytes; ``--packed``
+compares what layers in NF4 keep with what frozen ones do. Both write nothing.
 """
 
 from __future__ import annotations
@@ -110,10 +112,14 @@ class Run:
 
 
 def build(run: Run, z: Sizes, layers: Sequence[int]) -> Any:
+    return of_config(run, run.config(z, layers))
+
+
+def of_config(run: Run, values: Mapping[str, Any]) -> Any:
     import torch
     import transformers
 
-    config = transformers.CONFIG_MAPPING[run.kind.kind or run.name](**run.config(z, layers))
+    config = transformers.CONFIG_MAPPING[run.kind.kind or run.name](**values)
     config.use_cache = False  # as TrainingArguments have it: a cache copies keys and values
     cls = getattr(transformers, run.kind.name)
     model = cls._from_config(config, attn_implementation=run.attention)
@@ -444,6 +450,39 @@ def windowed_cases(run: Run, rule: dict[str, Any], draw: random.Random) -> Itera
         }
 
 
+def again(case: Mapping[str, Any]) -> dict[str, int]:
+    """The bytes of a recorded case, as the installed release keeps them."""
+    name, attention, dtype, *drop = case["rule"].split()
+    run, wanted = Run(name, attention, dtype, 0.1 if drop else 0.0), frozenset(case["targets"])
+    z = {"b": case["batch"], "s": case["tokens"], "e": case.get("encoder_tokens", 0)}
+    found = []
+    for depth in [()] if "total" in case else run.depths():
+        counts = zip(run.kind.layers, depth, strict=False)
+        model = of_config(run, {**case["config"], **dict(counts)})
+        found.append(saved(run, z, Adapted(model, case["rank"]).only(wanted) if wanted else model))
+    parts = {"total": found[0]} if "total" in case else parted(run, found)
+    return {part: sum(size * n for size, n in one.items()) for part, one in parts.items()}
+
+
+def differing(cases: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Model type, and what it says of a case of these that is another now, or cannot be run."""
+    for case in cases:
+        try:
+            now = again(case)
+        except Exception as error:
+            yield case["rule"].split()[0], f"{case['rule']}: {type(error).__name__} {error}"[:200]
+            continue
+        before = {part: case[part] for part in now}
+        if now != before:
+            yield case["rule"].split()[0], f"{case['rule']}: {before} bytes, now {now}"
+
+
+def recorded_cases(kinds: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The recordings of these types; without any, all."""
+    held: list[dict[str, Any]] = json.loads(CASES.read_text()) if CASES.exists() else []
+    return [case for case in held if not kinds or case["rule"].split()[0] in kinds]
+
+
 def ways_of(name: str) -> Iterator[Run]:
     kind = KINDS[name]
     for dtype in kind.dtypes:
@@ -516,6 +555,7 @@ def packed_as_frozen(kind: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("kinds", nargs="*", help="model types; all if none is given")
+    parser.add_argument("--check", action="store_true", help="run recorded cases, write nothing")
     parser.add_argument("--packed", action="store_true", help="compare NF4 with frozen layers")
     parser.add_argument("--rules", type=Path, default=RULES)
     parser.add_argument("--cases", type=Path, default=CASES)
@@ -527,30 +567,38 @@ def main() -> int:
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     if options.packed:
-        differing = [
-            name for kind in options.kinds or ("llama",) for name in packed_as_frozen(kind)
-        ]
-        print("differing:", differing)
-        return bool(differing)
+        packed = [name for kind in options.kinds or ("llama",) for name in packed_as_frozen(kind)]
+        print("differing:", packed)
+        return bool(packed)
+    if options.check:
+        cases = recorded_cases(options.kinds)
+        wrong = [print(line, flush=True) for _, line in differing(cases)]
+        print(f"transformers {transformers.__version__}: {len(wrong)} of {len(cases)} differ")
+        return bool(wrong)
     for name in options.kinds or KINDS:
-        rules: dict[str, Any] = {}
-        cases: list[dict[str, Any]] = []
-        for run in ways_of(name):
-            try:
-                rule = rule_of(run)
-                made = list(cases_of(run, rule, 1))
-            except Exception as error:
-                print(f"{run.key}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-                continue
-            rules[run.key] = rule
-            cases += made
-            print(run.key, flush=True)
-        _merge(options.rules, name, rules)
-        held = json.loads(options.cases.read_text()) if options.cases.exists() else []
-        rest = [case for case in held if case["rule"].split()[0] != name]
-        lines = sorted(json.dumps(case) for case in (*rest, *cases))
-        options.cases.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+        record_kind(name, options.rules, options.cases)
     return 0
+
+
+def record_kind(name: str, rules_path: Path = RULES, cases_path: Path = CASES) -> None:
+    """The rules of a model type and recordings of random sizes, in place of what is there."""
+    rules: dict[str, Any] = {}
+    cases: list[dict[str, Any]] = []
+    for run in ways_of(name):
+        try:
+            rule = rule_of(run)
+            made = list(cases_of(run, rule, 1))
+        except Exception as error:
+            print(f"{run.key}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            continue
+        rules[run.key] = rule
+        cases += made
+        print(run.key, flush=True)
+    _merge(rules_path, name, rules)
+    held = json.loads(cases_path.read_text()) if cases_path.exists() else []
+    rest = [case for case in held if case["rule"].split()[0] != name]
+    lines = sorted(json.dumps(case) for case in (*rest, *cases))
+    cases_path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _merge(path: Path, kind: str, rules: dict[str, Any]) -> None:

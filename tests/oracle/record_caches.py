@@ -4,6 +4,7 @@
     python -m tests.oracle record caches            # every family with a case file
     python -m tests.oracle record caches llama t5
     python -m tests.oracle record caches library    # classes that have no small model
+    python -m tests.oracle record caches --check    # all of them again, and all traces: minutes
     python -m tests.oracle record caches --generating    # which classes of the catalog generate
     python -m tests.oracle record caches --traced evolla     # of a trace, at its recorded configs
 
@@ -11,7 +12,8 @@ Each small model of a case file whose class generates is built, run once over ``
 ``use_cache=True``, and every tensor of the returned cache is written down: the layer's class, the
 tensor's name, shape and dtype. Then once more with a StaticCache of ``STATIC`` tokens. Weights are
 bfloat16, so that parts which the model keeps in float32 show. Classes that do not run this way are
-listed with the reason.
+listed with the reason; one that ran in the past keeps what was recorded. ``--check`` writes nothing
+and names the recordings that are others now.
 
 A trace's classes say what they keep by the kinds of their projections alone, so they have to show
 it: where every recording of a type equals what the tree says, or what the model of one of its
@@ -28,7 +30,8 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +39,14 @@ from .cache_inputs import GIVEN, LIBRARY, SEEN, held_by_modules, inputs_of, sett
 from .record import FIXTURES, _build
 from .trace import TRACED
 from .tracing.writing import text
+from .without_kernels import import_torchvision
 
 FOLDER = FIXTURES / "caches"
 #: Less than the window of the small models, and more.
 TOKENS = (3, 12)
 WINDOW = 8
 STATIC = 16
-#: Parameters of a trace's example that is run on the CPU where the meta device cannot.
+#: Parameters of a model that is run on the CPU; a larger one on the meta device or not at all.
 SMALL = 200_000_000
 #: How a model is run, the next where one fails: not every kernel knows every dtype and size.
 WAYS: tuple[tuple[str, Any], ...] = ()
@@ -151,8 +155,9 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
             inputs["input_values"] = torch.zeros((1, 4096), dtype=model.dtype)
         elif "pixel_values" in arguments and "encoder_outputs" in arguments:
             # Of a picture as much as of a text: five positions.
-            seen = torch.zeros((1, 5, model.config.text_config.hidden_size), dtype=model.dtype)
-            inputs["encoder_outputs"] = BaseModelOutputWithPooling(seen, seen)
+            outer = getattr(model.config, "encoder", model.config)
+            states = torch.zeros((1, 5, outer.text_config.hidden_size), dtype=model.dtype)
+            inputs["encoder_outputs"] = BaseModelOutputWithPooling(states, states)
         else:
             inputs["input_ids"] = torch.full((1, 5), 7, dtype=torch.long)
     else:
@@ -190,8 +195,9 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     needed = GIVEN.get(case["architecture"], {}) if entry.get("tiny") else {}
     given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
     given = copy.deepcopy({**given, **case.get("config", {}), **needed})
-    with torch.device(WAYS[0][0]):
+    with torch.device("meta"):  # a config without sections may be one of the library's own sizes
         model = _build(entry, case["architecture"], given)
+    small = sum(parameter.numel() for parameter in model.parameters()) < SMALL
     _narrow(model.config, given)
     if not model.can_generate():
         raise LookupError("does not generate")
@@ -203,6 +209,8 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     }
     errors: list[Exception] = []
     for device, dtype in WAYS:
+        if device == "cpu" and not small:
+            continue
         try:
             with torch.device(device):
                 model = _build(entry, case["architecture"], given).eval().to(dtype=dtype)
@@ -217,7 +225,7 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
                     found[f"static {STATIC}"] = run(model, 3, STATIC, seen)
                 except Exception as error:
                     found["not static"] = f"{type(error).__name__}: {str(error)[:120]}"
-        except Exception as error:  # noqa: PERF203
+        except Exception as error:
             errors.append(error)
         else:
             return {**found, "dtype": str(dtype).removeprefix("torch.")}
@@ -238,30 +246,42 @@ def _narrow(config: Any, given: dict[str, Any]) -> bool:
     return bool(keys)
 
 
-def record_traced(name: str) -> None:
-    """The caches of a trace's classes, and the mark of what they show."""
-    examples = json.loads((FIXTURES / "traced" / f"{name}.json").read_text())["recordings"]
-    found: dict[str, Any] = {}
+def recorded_traced(name: str) -> dict[str, Any]:
+    """What the installed release keeps of a trace's recorded configs; of those that generate."""
     global WAYS
     import torch
 
-    for label, example in examples.items():
-        WAYS = (("meta", torch.bfloat16),)
-        if example["parameters"] < SMALL:
-            WAYS = (*WAYS, ("cpu", torch.bfloat16))
-        case = {"architecture": example["architecture"], "config": example["given"]}
-        try:
-            found[label] = record(example, case)
-        except LookupError:  # it does not generate
+    ways, WAYS = WAYS, (("meta", torch.bfloat16), ("cpu", torch.bfloat16))
+    found: dict[str, Any] = {}
+    place = FIXTURES / "traced" / f"{name}.json"
+    # A type that was a trace and has a file of its own now keeps its recordings.
+    trace = place.exists() and json.loads(place.read_text())["recordings"]
+    for label, example in (trace or read(f"traced-{name}")).items():
+        if "architecture" not in example:
             continue
-        except Exception as error:
-            print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-            found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
-    if not found:
-        return
+        case = {"architecture": example["architecture"], "config": example["given"]}
+        row = _outcome(example, case)
+        if not row.get("not recorded", "").startswith("LookupError"):  # it does not generate
+            found[label] = row
+    WAYS = ways
+    return found
+
+
+def record_traced(name: str) -> None:
+    """The caches of a trace's classes, and the mark of what they show."""
     path = FOLDER / f"traced-{name}.json"
-    _write(path, found)
-    file = TRACED / f"{name}.json"
+    before = read(path.stem)
+    found = recorded_traced(name)
+    for line in differing(before, found):
+        print(f"{path.stem} {line}", flush=True)
+    if found or before:
+        take(path.stem, before, found)
+
+
+def mark(path: Path) -> None:
+    """Write into a trace what the recordings of its classes' caches show."""
+    found = read(path.stem)
+    file = TRACED / f"{path.stem.removeprefix('traced-')}.json"
     trace = json.loads(file.read_text())
     shown = {row["architecture"] for row in found.values() if "architecture" in row}
     # A class whose forward fails with a StaticCache has none.
@@ -364,10 +384,42 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
     parser.add_argument("--traced", action="store_true", help="the names are those of traces")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--generating", action="store_true", help="list the classes that generate")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    prepare()
+    FOLDER.mkdir(exist_ok=True)
+    if options.generating:
+        write_generating()
+        return 0
+    if options.check:
+        wrong = [
+            print(f"{name} {line}", flush=True)
+            for name, before, now in again(options.families)
+            for line in differing(before, now)
+        ]
+        print(f"transformers {version('transformers')}: {len(wrong)} recordings differ")
+        return bool(wrong)
+    if options.traced:
+        for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
+            record_traced(name)
+        return 0
+    for name in options.families or families():
+        before = read(name)
+        now = recorded(name)
+        for line in differing(before, now):
+            print(f"{name} {line}", flush=True)
+        if now:
+            _write(FOLDER / f"{name}.json", kept(before, now))
+    return 0
+
+
+def prepare() -> None:
+    """The libraries as all recordings have them."""
     import torch
+
+    warnings.simplefilter("ignore")
+    import_torchvision()
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -375,41 +427,83 @@ def main() -> int:
     torch.manual_seed(0)
     global WAYS
     WAYS = (("cpu", torch.bfloat16), ("meta", torch.bfloat16), ("cpu", torch.float32))
-    FOLDER.mkdir(exist_ok=True)
-    if options.generating:
-        write_generating()
-        return 0
-    if options.traced:
-        for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
-            record_traced(name)
-        return 0
-    for name in options.families or [
-        *sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")),
-        "library",
-    ]:
-        if name == "library":
-            rows = [
-                at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
-                for kind, own in LIBRARY.items()
-            ]
-            _write(FOLDER / "library.json", {k: row for found in rows for k, row in found.items()})
-            continue
-        entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
-        found: dict[str, Any] = {}
-        for entry in entries if isinstance(entries, list) else [entries]:
-            for case in entry.get("cases", ()):
-                label = f"{entry['model_type']}-{case['name']}"
-                if entry.get("library") or not case["architecture"].endswith(GENERATES):
-                    continue
-                try:
-                    found[label] = record(entry, case)
-                except Exception as error:
-                    print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-                    found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
-            found |= at_library_sizes(entry, found)
-        if found:
-            _write(FOLDER / f"{name}.json", found)
-    return 0
+
+
+def families() -> list[str]:
+    """All that has small models, and those classes that have none."""
+    return [*sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")), "library"]
+
+
+def read(name: str) -> dict[str, Any]:
+    """What is recorded of a family."""
+    path = FOLDER / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def again(names: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Name of each file of recordings, what it has, and what the installed release keeps now; all
+    files without names."""
+    for path in sorted(FOLDER.glob("*.json")):
+        name, trace = path.stem, path.stem.removeprefix("traced-")
+        if not names or name in names:
+            yield name, read(name), recorded(name) if name == trace else recorded_traced(trace)
+
+
+def take(name: str, before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Write what is kept now; a trace's classes get the marks of what they show."""
+    path = FOLDER / f"{name}.json"
+    _write(path, kept(before, now))
+    if (TRACED / f"{name.removeprefix('traced-')}.json").exists():
+        mark(path)
+
+
+def kept(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The new recordings; of a model that ran once, and does not any more, the old one."""
+    lost = {
+        label: row
+        for label, row in before.items()
+        if "architecture" in row and "architecture" not in now.get(label, {})
+    }
+    return {**now, **lost}
+
+
+def differing(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """The recordings of the past that are others now; why a model does not run may be said in
+    other words."""
+    for label, row in before.items():
+        if "architecture" in row:
+            new = now.get(label, {})
+            keys = [*map(str, TOKENS), f"static {STATIC}"]
+            others = [key for key in keys if row.get(key) != new.get(key)]
+            if "architecture" not in new:
+                yield f"{label}: {new.get('not recorded', 'is recorded no more')}"
+            elif others:
+                yield f"{label}: other tensors after {', '.join(others)}"
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """What the installed release keeps of a family's small models."""
+    found: dict[str, Any] = {}
+    if name == "library":
+        for kind, own in LIBRARY.items():
+            found |= at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
+        return found
+    entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
+    for entry in entries if isinstance(entries, list) else [entries]:
+        for case in entry.get("cases", ()):
+            if not entry.get("library") and case["architecture"].endswith(GENERATES):
+                found[f"{entry['model_type']}-{case['name']}"] = _outcome(entry, case)
+        found |= at_library_sizes(entry, found)
+    return found
+
+
+def _outcome(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    """The recording, or why there is none."""
+    try:
+        return record(entry, case)
+    except Exception as error:
+        return {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
 
 
 def at_library_sizes(entry: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Record how many tokens the library's own processors write for images, videos and sounds.
 
-    python tests/oracle/record_media_tokens.py
+    python -m tests.oracle record media-tokens
 
 Needs torch, torchaudio, pillow, torchvision, mistral-common and transformers. Each processor is
 built by its own class from the files of the case, with a tokenizer made here whose every special
@@ -27,28 +27,15 @@ from typing import Any
 
 import torch
 
+from .without_kernels import import_torchvision
+
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = ROOT / "fixtures/oracle/media_tokens.json"
 DEFAULTS = ROOT / "hfinspect/media/library_defaults.json"
 
 
-def _without_kernels() -> None:
-    """torchvision's resizing needs none of its compiled operators, which not every build has."""
-    real = torch.library.register_fake
-
-    def skipped(name: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(name, str) and name.startswith("torchvision::"):
-            return lambda function: function
-        return real(name, *args, **kwargs)
-
-    torch.library.register_fake = skipped
-    import torchvision  # noqa: F401
-
-    torch.library.register_fake = real
-
-
 warnings.filterwarnings("ignore")
-_without_kernels()
+import_torchvision()
 import numpy as np  # noqa: E402
 import transformers  # noqa: E402
 from PIL import Image  # noqa: E402

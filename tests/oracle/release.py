@@ -14,7 +14,10 @@ release
 3. has its config classes compared: a key that a recorded type did not have is named, and a trace
    of such a type is recorded anew.  The new trace takes the old one's place only where it answers
    every recording of the past;
-4. gives config keys, the classes that engines run by it, the constant for its number, and tables.
+4. runs again whatever was recorded by running models: every cache, and every case of activations.
+   What differs is recorded anew; where a model does not run any more, or the catalog answers
+   otherwise, that is left to do, and the release of caches and activations stays the past one;
+5. gives config keys, the classes that engines run by it, the constants for its number, and tables.
 
 What changed and could not be taken stays as it was, is listed under "By hand", and keeps the digest
 of the past, so that the next run lists it again.  A run that was stopped is run again: what is
@@ -24,6 +27,7 @@ recorded stays.  It ends with 1 where something is left to do by hand.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import re
 import subprocess
@@ -38,7 +42,7 @@ from typing import Any
 
 from hfinspect.core import library_versions
 
-from . import record, sources, survey
+from . import record, record_activations, record_caches, sources, survey
 from .record_config_keys import FIELDS, config_classes, fields
 from .trace import FIXTURES as TRACE_FIXTURES
 from .trace import (
@@ -54,6 +58,7 @@ from .tracing.library import Transformers, transformers
 from .tracing.observing import flat, tree
 
 CONSTANT = Path(library_versions.__file__)
+MEMORY = ROOT / "docs" / "memory.md"
 #: Seconds that a trace of one type may take, all its classes together.
 PATIENCE = 1200
 
@@ -265,10 +270,85 @@ def compare(library: Transformers, packages: list[str], report: Report, *, dry: 
     return left
 
 
-def write_constant(version: str) -> None:
-    """The release of names and shapes in its constant."""
-    pattern = r'(TRANSFORMERS: Final = )"[^"]+"'
+def run_again(report: Report, *, dry: bool) -> bool:
+    """Run what was recorded by running models; whether all of it holds for this release."""
+    done = [run_caches(report, dry=dry), run_activations(report, dry=dry)]
+    return all(done)
+
+
+def run_caches(report: Report, *, dry: bool) -> bool:
+    """Every recording of what models keep between tokens. What differs is recorded anew."""
+    from tests.sizing.test_caches import unlike
+
+    record_caches.prepare()
+    equal, holds = 0, True
+    for name, before, now in record_caches.again():
+        differing = list(record_caches.differing(before, now))
+        equal += sum("architecture" in row for row in before.values()) - len(differing)
+        for line in differing:
+            report.add(CHANGED, f"cache of {name}: {line}")
+        if differing and not dry:
+            record_caches.take(name, before, now)
+        wrong = [*lost_caches(before, now), *unlike(record_caches.FOLDER / f"{name}.json")]
+        if wrong:
+            report.add(BY_HAND, f"cache of {name}: {', '.join(wrong)}")
+        if wrong or (differing and dry):
+            holds = False
+    report.add(EQUAL, f"caches: {equal} recordings")
+    return holds
+
+
+def lost_caches(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """The recordings of models that run no more, or fill no StaticCache any more, although the
+    catalog says what they keep."""
+    from hfinspect.sizing.engines.registry import ENGINES
+    from hfinspect.sizing.kv_cache import unknown_layouts
+    from tests.sizing.test_caches import layers_of
+
+    static = f"static {record_caches.STATIC}"
+    for label, row in before.items():
+        new = now.get(label, {})
+        went = {
+            "transformers": "architecture" in row and "architecture" not in new,
+            "transformers-static": static in row and "not static" in new,
+        }
+        for engine in (name for name, gone in went.items() if gone):
+            if not unknown_layouts(layers_of(row), ENGINES[engine]):
+                yield f"{label} runs no more ({engine})"
+
+
+def run_activations(report: Report, *, dry: bool) -> bool:
+    """Every case of what autograd keeps. The rules of a type that differs are recorded anew."""
+    if importlib.util.find_spec("peft") is None:
+        report.add(BY_HAND, "activations need peft: pip install peft, and run the command again")
+        return False
+    cases = record_activations.recorded_cases()
+    wrong: dict[str, list[str]] = {}
+    for kind, line in record_activations.differing(cases):
+        wrong.setdefault(kind, []).append(line)
+    for kind, lines in wrong.items():
+        for line in lines:
+            report.add(CHANGED, f"activations of {line}")
+        if dry:
+            continue
+        record_activations.record_kind(kind)
+        report.add(TAKEN, f"activations of {kind}: its rules are recorded anew")
+    report.add(EQUAL, f"activations: {len(cases) - sum(map(len, wrong.values()))} recordings")
+    return not (wrong and dry)
+
+
+def write_constant(version: str, name: str = "TRANSFORMERS") -> None:
+    """The release in a constant: of names and shapes, or ``TRANSFORMERS_RUN``."""
+    pattern = rf'({name}: Final = )"[^"]+"'
     CONSTANT.write_text(re.sub(pattern, rf'\1"{version}"', CONSTANT.read_text()))
+
+
+def write_run(version: str) -> None:
+    """The release of caches and activations, in its constant and in the document of memory."""
+    write_constant(version, "TRANSFORMERS_RUN")
+    series = ".".join(version.split(".")[:2])
+    text = MEMORY.read_text()
+    MEMORY.write_text(re.sub(r"(transformers`? )\d+\.\d+(?:\.\d+)?\b", rf"\g<1>{series}", text))
 
 
 def write_rest(version: str, kinds: Iterable[str]) -> None:
@@ -305,13 +385,10 @@ def release(wanted: str, *, dry: bool, whole: bool) -> Report:
         take_new(library, report, dry=dry)
     with report.step(f"building what changed, {len(packages)} packages"):
         left = compare(library, packages, report, dry=dry)
-    run = library_versions.TRANSFORMERS_RUN
-    if run != wanted:
-        report.add(
-            BY_HAND,
-            f"caches and activations are of {run}: `record caches`, `record activations`, read "
-            "what differs, then write TRANSFORMERS_RUN and docs/memory.md",
-        )
+    if wanted != library_versions.TRANSFORMERS_RUN or whole:
+        with report.step("running models again"):
+            if run_again(report, dry=dry) and not dry:
+                write_run(wanted)
     if not dry:
         with report.step("keys, classes of engines, tables"):
             sources.write(

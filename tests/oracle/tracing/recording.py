@@ -100,6 +100,8 @@ class Recording(Guarded):
             raise Failed("the default config differs")
         if isinstance(default, Seen) and self.refused and not self.rebased:
             return self._rebased(guards)
+        if isinstance(default, str) and not self._reads(whole, self.released):
+            raise Failed(f"the default config is refused: {self.refused}; not built: {default}")
         shown = [base, *answered]
         if isinstance(default, Seen) and not self.refused:
             if flat(default.root) != self.library.saved_names(self.kind, self.name, default.given):
@@ -128,6 +130,17 @@ class Recording(Guarded):
         if isinstance(one, str) or self.agrees(whole, one):
             return []
         return [one._replace(changes=self._changes(one))]
+
+    def _reads(self, whole: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+        """Whether the trace takes a config, whatever it says of it."""
+        config = self.library.config_json(self.kind, self.name, given)
+        try:
+            expected_tensors(builders(whole, builder)[self.name](ModelConfig(config)))
+        except HfinspectError as error:
+            self.refused = str(error)
+        else:
+            self.refused = ""
+        return not self.refused
 
     def _tried(
         self, whole: Mapping[str, Any], guards: Mapping[str, list[Any]]
