@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
-from hfinspect.core.library_versions import TRANSFORMERS_RUN
 from hfinspect.sizing.llama_cpp_cells import refused, reserved
 from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES
@@ -55,7 +54,7 @@ def rows() -> Iterator[Row]:
     what = "limit of generate()'s workspace"
     yield Row(
         what,
-        f"transformers {TRANSFORMERS_RUN} on torch 2.13.0",
+        f"transformers {test_transformers_workspace.RECORD['transformers']} on torch 2.13.0",
         0,
         sum(within),
         within.count(False),

@@ -28,7 +28,7 @@ with the next token only (``DynamicSlidingWindowLayer`` keeps a view of all). Th
 prompt takes less.
 
 Source: models/*/modeling_*.py, generation/utils.py (``_sample``), cache_utils.py, masking_utils.py,
-integrations/sdpa_attention.py of transformers (``TRANSFORMERS_RUN``), read on 2026-11-28 and
+integrations/sdpa_attention.py of transformers 5.23.0, read on 2026-11-28 and
 compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has layers with states,
 ``encoder_pass.py`` encoders with a decoder.
 """

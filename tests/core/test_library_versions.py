@@ -13,7 +13,7 @@ from hfinspect.core.library_versions import (
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "hfinspect"
 #: A release of transformers in a text, and not the end of another library's.
-NAMED = re.compile(r"transformers`? (\d+\.\d+)(?:\.\d+)?\b")
+NAMED = re.compile(r"transformers(?:-static)?`? (\d+\.\d+)(?:\.\d+)?\b")
 
 
 def _read(*path: str) -> dict[str, object]:

@@ -347,8 +347,8 @@ def write_run(version: str) -> None:
     """The release of caches and activations, in its constant and in the document of memory."""
     write_constant(version, "TRANSFORMERS_RUN")
     series = ".".join(version.split(".")[:2])
-    text = MEMORY.read_text()
-    MEMORY.write_text(re.sub(r"(transformers`? )\d+\.\d+(?:\.\d+)?\b", rf"\g<1>{series}", text))
+    named = r"(transformers(?:-static)?`? )\d+\.\d+(?:\.\d+)?\b"
+    MEMORY.write_text(re.sub(named, rf"\g<1>{series}", MEMORY.read_text()))
 
 
 def write_rest(version: str, kinds: Iterable[str]) -> None:
