@@ -52,21 +52,23 @@ def register_whole(kind: str, name: str, text: ModuleType, width: int) -> None:
     """The classes with the tower next to a text tower. A save without the head has the names of
     transformers' own attributes for the two; ``width`` is that of the text where no section says
     anything of the tower."""
-    whole = f"{name}ForConditionalGeneration"
+    class_name = f"{name}ForConditionalGeneration"
 
     def seen(c: ModelConfig) -> ModelConfig:
         return c.section("vision_config", default={"text_hidden_size": width})
 
     def generation(c: ModelConfig) -> Module:
         llm = text.causal(c.section("text_config")).inside("model", "llm")
-        return Module(whole, model=Module(f"{name}Model", llm=llm, visual=_vision_model(seen(c))))
+        return Module(
+            class_name, model=Module(f"{name}Model", llm=llm, visual=_vision_model(seen(c)))
+        )
 
     parts: dict[str, Builder] = {
         "language_model": within("text_config", text.model),
         "vision_tower": lambda c: _tower_alone(seen(c)),
     }
-    classes = composed({whole: generation, f"{name}Model": parts})
-    register(kind, classes, base=whole, category="multimodal")
+    classes = composed({class_name: generation, f"{name}Model": parts})
+    register(kind, classes, base=class_name, category="multimodal")
 
 
 register_whole("inkling2", _NAME, inkling2_text, 4608)

@@ -42,12 +42,12 @@ def _looped(layers: Layers, c: ModelConfig, h: Dim, start: int, end: int) -> Lay
         return Module(name, block.children, controllers=Module("MessageGates", gates))
 
     blocks[start:end] = once(blocks[start:end], gated)
-    found = Layers(blocks, windows=layers.windows)
+    once_through = Layers(blocks, windows=layers.windows)
     far = layers.windows(len(blocks)) if layers.windows else ()
-    seen = [*far, *list(far[start:end]) * (passes - 1)]
-    again = [*blocks, *blocks[start:end] * (passes - 1)]
-    found.like = Layers(again, windows=lambda _: tuple(seen))
-    return found
+    seen = (*far, *tuple(far[start:end]) * (passes - 1))
+    all_passes = [*blocks, *blocks[start:end] * (passes - 1)]
+    once_through.like = Layers(all_passes, windows=lambda _: seen)
+    return once_through
 
 
 def model(c: ModelConfig) -> Module:
@@ -71,8 +71,8 @@ def causal(c: ModelConfig) -> Module:
     """As Inkling 2's, with rows of padding in the head."""
     llm = model(c)
     unembed = inkling2_text.words(c.with_defaults(**_DEFAULTS))
-    whole = Module("Inkling2LoopTextModel", llm=llm.adding(unembed=unembed))
-    return Module("Inkling2LoopForCausalLM", model=whole)
+    base = Module("Inkling2LoopTextModel", llm=llm.adding(unembed=unembed))
+    return Module("Inkling2LoopForCausalLM", model=base)
 
 
 _CLASSES = {"Inkling2LoopForCausalLM": causal, "Inkling2LoopTextModel": model}

@@ -11,6 +11,6 @@ TRANSFORMERS: Final = "5.24.0"
 #: Since this one some classes save other tensors, and keep routers in float32 (``saved_between``).
 REVISED: Final = "5.24"
 #: Caches and activations were recorded by running models of this release.
-TRANSFORMERS_RUN: Final = "5.23.0"
+TRANSFORMERS_RUN: Final = "5.24.0"
 #: The same as texts name it: major and minor number.
 TRANSFORMERS_RUN_SERIES: Final = ".".join(TRANSFORMERS_RUN.split(".")[:2])

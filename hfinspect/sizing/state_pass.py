@@ -12,7 +12,7 @@ the projections, for each sequence rounded up to whole chunks of C tokens:
 - a gated linear recurrence (RecurrentGemma): 13 arrays of its width
 
 Source: ``torch_forward`` and ``torch_chunk_gated_delta_rule`` of models/*/modeling_*.py
-(transformers ``TRANSFORMERS_RUN``), read on 2026-11-28 and compared with
+(transformers 5.23.0), read on 2026-11-28 and compared with
 fixtures/oracle/transformers_workspace.json.
 """
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from .without_kernels import import_torchvision
+
 #: What every command needs, but for those that say otherwise.
 LIBRARIES = ("torch", "transformers")
 #: Import name -> what pip calls it, where that is another.
@@ -62,6 +64,7 @@ SUBJECTS: tuple[Command, ...] = (
         ("sentencepiece", "tiktoken", "mistral_common", "transformers"),
     ),
     Command("media-tokens", "record_media_tokens", "what processors make of pictures and sounds"),
+    Command("mmproj-tokens", "record_mmproj_tokens", "what llama.cpp makes of them", ("gguf",)),
     Command("engine-classes", "record_engine_classes", "the classes that each engine runs"),
     Command("engine-lists", "record_engine_lists", "what engines load, and their flags", ()),
     Command(
@@ -133,6 +136,8 @@ def main(words: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
+    if "transformers" in command.needs and not {"-h", "--help"} & set(rest):
+        import_torchvision()
     sys.argv = [f"python -m tests.oracle {command.name}", *rest]
     runpy.run_module(f"tests.oracle.{command.module}", run_name="__main__")
     return 0

@@ -22,7 +22,7 @@ INSIDE = {
     "InstructBlipForConditionalGeneration": "language_model",
     "InstructBlipVideoForConditionalGeneration": "language_model",
     "Kosmos2ForConditionalGeneration": "text_model",
-    # Without a picture the class of transformers 5.24 fails once its text model has run.
+    # Without a picture the class fails once its text model has run.
     "Llama4ForConditionalGeneration": "language_model",
     "Qwen2_5OmniForConditionalGeneration": "thinker",
     "Qwen3OmniMoeForConditionalGeneration": "thinker",

@@ -39,7 +39,6 @@ from .cache_inputs import GIVEN, LIBRARY, SEEN, held_by_modules, inputs_of, sett
 from .record import FIXTURES, _build
 from .trace import TRACED
 from .tracing.writing import text
-from .without_kernels import import_torchvision
 
 FOLDER = FIXTURES / "caches"
 #: Less than the window of the small models, and more.
@@ -417,10 +416,9 @@ def main() -> int:
 def prepare() -> None:
     """The libraries as all recordings have them."""
     import torch
+    import transformers
 
     warnings.simplefilter("ignore")
-    import_torchvision()
-    import transformers
 
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)

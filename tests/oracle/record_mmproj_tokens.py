@@ -1,6 +1,6 @@
 """Record how many tokens llama.cpp's own mtmd writes for images and sounds of mmproj files.
 
-    python tests/oracle/record_mmproj_tokens.py PROGRAM
+    python -m tests.oracle record mmproj-tokens PROGRAM
 
 ``PROGRAM`` is ``count_mmproj.cpp`` of this folder, compiled against llama.cpp's sources (its first
 lines say how): it runs their tokenizer, preprocessors and ``clip_n_output_tokens``, and leaves out

@@ -17,7 +17,6 @@ from random import Random
 from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
-from ..without_kernels import import_torchvision
 from .changing import without
 from .comparing import compared
 from .observing import ALWAYS, Saved
@@ -117,7 +116,6 @@ class Transformers:
     )
 
     def __init__(self) -> None:
-        import_torchvision()
         import torch
         import transformers
 
