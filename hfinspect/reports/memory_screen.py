@@ -17,7 +17,7 @@ from ..core.text import byte_size, spelled
 from ..core.training_bytes import Training
 from ..sizing.devices import NOMINAL
 from ..sizing.engines.registry import ENGINES
-from ..sizing.peft_types import DEFAULT_TARGETS, OLD_NAMES
+from ..sizing.peft_types import DEFAULT_TARGETS, LINEAR_ROUTERS, MAMBAS, OLD_NAMES, RENAMED
 from .cache_lines import per_token
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .footprint_lines import bar, details, plain_sums
@@ -297,7 +297,7 @@ def _next(memory: Memory) -> str:
         typed.append("offload: --engine llama.cpp")
     trained = set(memory.precision.split(" + ")) <= _TRAINED and memory.cache_unknown != SEVERAL
     if memory.weights.parameters is not None and trained:
-        typed.append(f"training: --train {_least_trained(memory.model_type)}")
+        typed.append(f"training: --train {_least_trained(memory)}")
     if memory.device is None:
         typed.insert(0, "your card: --on 'RTX 4090'")
     return "     ".join(typed)
@@ -306,11 +306,14 @@ def _next(memory: Memory) -> str:
 # ---- training
 
 
-def _least_trained(model_type: str | None) -> str:
-    """The way of training with the fewest bytes that is known for a type without more options."""
-    if model_type not in DEFAULT_TARGETS:
+def _least_trained(memory: Memory) -> str:
+    """Options of the way of training with the fewest bytes that is known for the type."""
+    kind = memory.model_type
+    if not kind or kind in RENAMED or kind in MAMBAS:
         return "full"
-    return "lora" if model_type in OLD_NAMES else "qlora"
+    if kind in DEFAULT_TARGETS:  # bitsandbytes does not pack experts
+        return "lora" if kind in {*OLD_NAMES, *LINEAR_ROUTERS} else "qlora"
+    return f"{'qlora' if memory.weights.nbytes is None else 'lora'} --targets all-linear"
 
 
 def _training_answer(memory: Memory) -> str:
@@ -341,7 +344,7 @@ def _training(memory: Memory, *, full: bool) -> Iterator[Block]:
     if memory.training is not None:
         yield from lay_out_training(memory.training, full=full)
     yield from (Paragraph(note, "note") for note in memory.notes)
-    fewer = _fewer(memory.training, _least_trained(memory.model_type))
+    fewer = _fewer(memory.training, _least_trained(memory))
     if fewer and not full:
         yield Paragraph(f"why: --details     fewer bytes: {fewer}")
 
@@ -350,7 +353,7 @@ def _fewer(training: Training | None, method: str) -> str:
     """Options that were not named; none where training is refused, which they do not change."""
     if training is None:
         return ""
-    known = method in ("full", training.method) or training.method == "qlora"
+    known = method.split()[0] in ("full", training.method) or training.method == "qlora"
     adapters = "" if known else f"--train {method}"
     again = "" if training.checkpointing else "--checkpointing"
     return " ".join(filter(None, (adapters, again)))

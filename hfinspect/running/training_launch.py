@@ -94,8 +94,12 @@ def _way(
     return TrainingLaunch(way, line, least, fits, FILE, file)
 
 
+def _devices(count: int) -> str:
+    return "one device" if count == 1 else f"each of {count} devices"
+
+
 def _why(stage: int, count: int, least: int | None) -> tuple[str, ...]:
-    at_least = "" if least is None else f", at least {byte_size(least)} on each of {count} devices"
+    at_least = "" if least is None else f", at least {byte_size(least)} on {_devices(count)}"
     return (f"as ZeRO stage {stage}{at_least}",)
 
 
@@ -103,7 +107,7 @@ def _why_away(away: Offloaded, count: int) -> tuple[str, ...]:
     what = "optimizer and gradients" if away.what == "optimizer" else "all states"
     return (
         f"ZeRO stage 3, {what} in main memory: {byte_size(away.main)} there",
-        f"about {byte_size(away.least)} on each of {count} devices, by DeepSpeed's estimator",
+        f"about {byte_size(away.least)} on {_devices(count)}, by DeepSpeed's estimator",
     )
 
 

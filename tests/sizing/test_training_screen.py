@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,3 +86,23 @@ def test_a_type_without_targets_is_called_by_its_class() -> None:
     with pytest.raises(UsageError, match="adapters of FluxTransformer2DModel") as raised:
         hfinspect.memory(diffusion, train="lora")
     assert "all-linear" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hint"),
+    [({"dtype": "float32"}, "lora --targets all-linear"), ({}, "qlora --targets all-linear")],
+)
+def test_the_hint_of_a_type_without_targets(
+    dtype: dict[str, str], hint: str, tmp_path: Path
+) -> None:
+    """The command that a screen proposes is not refused for what it lacks."""
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"model_type": "albert", **dtype}))
+    assert f"training: --train {hint}\n" in program("memory", file, columns=160).out
+    done = program("memory", file, "--train", *hint.split())
+    assert done.code == 0 and "fine-tuning needs at least" in done.out.splitlines()[0]
+
+
+def test_the_lines_of_training_count_one_device_as_one() -> None:
+    shown = program("runs", LLAMA, "--on", "24GB", "--train", "qlora", columns=120).out
+    assert "GB on one device" in shown and "each of 1 " not in shown
