@@ -2,17 +2,19 @@
 
 Some give each piece its number as id, some put tokens of their own before and behind them (fairseq
 numbered its special tokens by itself), and all append a special token that the model lacks. Every
-row is what two releases of the library agree on (``python -m tests.oracle record vocabularies``);
-the ids of any other class are unknown.
+row is what two releases of the library agree on, or says how they differ
+(``python -m tests.oracle record vocabularies``); the ids of any other class are unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from ..core import data_files
 from ..core.tokenizer_facts import AddedToken
 from .token_table import MAX_ADDED, TokenTable, spelled_token
 
@@ -25,118 +27,118 @@ _EXTRA_IDS: Final = 100
 #: And so many at most.
 _MAX_EXTRA_IDS: Final = 10_000
 
-_MBART: Final = (
-    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
-    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
-)
-_MBART_50: Final = (
-    f"{_MBART} af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN "
-    "pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
-)
-_FAIRSEQ: Final = "<s> <pad> </s> <unk>"
-_FAIRSEQ_ROLES: Final = "<s> </s> <unk> </s> <pad> <s> <mask>"
-_CAMEMBERT: Final = "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED"
+#: How the layout of T5 calls them.
+_SENTINELS: Final = "<extra_id_N>"
 
 
 class PieceLayout(NamedTuple):
-    """``roles``: a token for each of ROLES, ``-`` for none. ``head`` comes in place of the first
-    ``without`` pieces, ``tail`` behind the last."""
+    """One class of token_layouts.json, where classes and the types that have them are listed.
+
+    ``roles``: a token for each of ROLES, ``-`` for none, ``?`` for one that a config has to name.
+    ``head`` comes in place of the first ``without`` tokens, ``tail`` behind the last. ``file`` is
+    how the list's name ends; other values of the config's ``keys`` change the ids. ``differs``:
+    how releases differ, unless they ``agree``: where tokenizer_config.json lists further special
+    tokens, no config names masks, each role is named. ``common``: the ids are still the same.
+    """
 
     roles: str
     head: str = ""
     without: int = 0
     tail: str = ""
+    file: str = ".model"
+    keys: Mapping[str, object] = {}
+    differs: str = ""
+    agree: Literal["listed", "unnamed", "named", "never"] = "never"
+    common: bool = False
 
 
-_LAYOUTS: Final = {
-    "Llama": PieceLayout("<s> </s> <unk> - - - -"),
-    "Gemma": PieceLayout("<bos> <eos> <unk> - <pad> - -"),
-    "T5": PieceLayout("- </s> <unk> - <pad> - -"),
-    "Siglip": PieceLayout("- </s> <unk> - </s> - -"),
-    "Albert": PieceLayout("[CLS] [SEP] <unk> [SEP] <pad> [CLS] [MASK]"),
-    "XLNet": PieceLayout("<s> </s> <unk> <sep> <pad> <cls> <mask>"),
-    "DebertaV2": PieceLayout("[CLS] [SEP] [UNK] [SEP] [PAD] [CLS] [MASK]"),
-    "BigBird": PieceLayout("<s> </s> <unk> [SEP] <pad> [CLS] [MASK]"),
-    "Reformer": PieceLayout("- </s> <unk> - - - -"),
-    "SpeechT5": PieceLayout("<s> </s> <unk> - <pad> - -"),
-    "GPTSw3": PieceLayout("<s> <|endoftext|> <unk> - <pad> - -"),
-    "XLMRoberta": PieceLayout(_FAIRSEQ_ROLES, _FAIRSEQ, 3, "<mask>"),
-    "LayoutXLM": PieceLayout(_FAIRSEQ_ROLES, _FAIRSEQ, 3, "<mask>"),
-    "MBart": PieceLayout(_FAIRSEQ_ROLES, _FAIRSEQ, 3, f"{_MBART} <mask>"),
-    "MBart50": PieceLayout(f"-{_FAIRSEQ_ROLES[3:]}", _FAIRSEQ, 3, f"{_MBART_50} <mask>"),
-    "Camembert": PieceLayout(_FAIRSEQ_ROLES, _CAMEMBERT, 1, "<mask>"),
-}
-#: The class of a type, where no file names one (transformers: TOKENIZER_MAPPING_NAMES).
-_BY_TYPE: Final = {
-    "llama": "Llama",
-    "mistral": "Llama",
-    "mixtral": "Llama",
-    "gemma": "Gemma",
-    "gemma2": "Gemma",
-    "t5": "T5",
-    "mt5": "T5",
-    "siglip": "Siglip",
-    "albert": "Albert",
-    "xlnet": "XLNet",
-    "deberta-v2": "DebertaV2",
-    "big_bird": "BigBird",
-    "reformer": "Reformer",
-    "xlm-roberta": "XLMRoberta",
-    "mbart": "MBart",
-    "camembert": "Camembert",
-}
-#: Classes and types that number the tokens of vocab.json and vocab.txt otherwise, or add to them.
-_NUMBERED_IN_CODE: Final = (
-    "M2M100Tokenizer",
-    "m2m_100",
-    "PhobertTokenizer",
-    "BertweetTokenizer",
-)
+@cache
+def _layouts() -> tuple[Mapping[str, PieceLayout], Mapping[str, str]]:
+    content = data_files.read(__package__, "token_layouts.json")
+    classes = {name: PieceLayout(**fields) for name, fields in content["classes"].items()}
+    return classes, content["types"]
 
 
 def placed(
-    table: TokenTable | None, config: Mapping[str, object], model: Mapping[str, object]
+    table: TokenTable | None,
+    configs: Sequence[Mapping[str, object]],
+    model: Mapping[str, object],
 ) -> TokenTable | None:
-    """The table with the ids of its class, by tokenizer_config.json and the model's config.json.
+    """The table with the ids of its class, by tokenizer_config.json and special_tokens_map.json
+    (``configs``) and the model's config.json.
 
     A model of SentencePiece of which no file names a class has its own ids; of a class that is not
-    in the table above, or numbers other lists in code, only the number of tokens is known.
+    listed, or of which releases differ, only what they agree on is known.
     """
     if table is None or table.coverage == "part" or table.file.endswith("tokenizer.json"):
         return table
-    name = config.get("tokenizer_class") or model.get("tokenizer_class")
-    kind = model.get("model_type")
-    if table.coverage == "all":
-        return _unplaced(table) if name in _NUMBERED_IN_CODE or kind in _NUMBERED_IN_CODE else table
-    if not name and not kind and "auto_map" not in config:
-        return replace(table, coverage="all")
+    own, config = configs[0], {**configs[-1], **configs[0]}
+    name, kind = own.get("tokenizer_class") or model.get("tokenizer_class"), model.get("model_type")
+    classes, types = _layouts()
     stem = str(name).removesuffix("Fast").removesuffix("Tokenizer") if name else None
-    layout = _LAYOUTS.get(_BY_TYPE.get(str(kind), "") if stem is None else stem)
-    tokens = _tokens(table, layout, config) if layout is not None else []
-    if layout is None or len(set(tokens)) != len(tokens):
+    layout = classes.get(types.get(str(kind), "") if stem is None else stem)
+    if layout is not None and not table.file.endswith(layout.file):
+        layout = None
+    if layout is None and table.coverage == "all":
+        return table
+    if not name and not kind and "auto_map" not in own:
+        return replace(table, coverage="all")
+    if layout is None:
         return _unplaced(table)
+    differs = "" if _agree(layout, own, config) else layout.differs
+    tokens = _tokens(table, layout, config) if layout.common or not differs else None
+    ids = {token: number for number, token in enumerate(tokens or ())}
+    if tokens is None or len(ids) != len(tokens) or not _in_order(layout, ids, config):
+        return _unplaced(table, differs)
     roles = zip(ROLES, layout.roles.split(), strict=True)
-    ids = {token: number for number, token in enumerate(tokens)}
-    named = {role: name for role, name in roles if name not in "-"}
-    return replace(table, ids=ids, coverage="all", roles=named)
+    named = {role: name for role, name in roles if name not in "-?"}
+    coverage: Literal["part", "all"] = "part" if differs else "all"
+    kind = "BPE" if layout.file == "vocab.txt" else table.kind
+    return replace(table, kind=kind, ids=ids, coverage=coverage, roles=named, differs=differs)
 
 
-def _unplaced(table: TokenTable) -> TokenTable:
-    return replace(table, ids={}, coverage="part", size=len(table.ids), roles={})
+def _unplaced(table: TokenTable, differs: str = "") -> TokenTable:
+    size = len(table.ids)
+    return replace(table, ids={}, coverage="part", size=size, roles={}, differs=differs)
 
 
-def _tokens(table: TokenTable, layout: PieceLayout, config: Mapping[str, object]) -> list[str]:
-    tail = layout.tail.split()
-    if layout is _LAYOUTS["T5"]:
+def _agree(layout: PieceLayout, own: Mapping[str, object], config: Mapping[str, object]) -> bool:
+    """Whether releases do, of these files."""
+    if layout.agree == "named":
+        roles = zip(ROLES, layout.roles.split(), strict=True)
+        return all(spelled_token(config.get(f"{role}_token")) for role, one in roles if one == "?")
+    if layout.agree == "unnamed":
+        return config.keys().isdisjoint(("mask_token", "mask_token_sent"))
+    return not layout.differs or (layout.agree == "listed" and _has(own))
+
+
+def _in_order(layout: PieceLayout, ids: Mapping[str, int], config: Mapping[str, object]) -> bool:
+    """Whether a config that lists a class's own tokens lists them in the order of their ids."""
+    listed = [ids[token] for token, _ in _further("", config) if token in ids]
+    return not layout.keys or listed == sorted(listed)
+
+
+def _tokens(
+    table: TokenTable, layout: PieceLayout, config: Mapping[str, object]
+) -> list[str] | None:
+    """All by id; None where the files say something else than the class."""
+    own = sorted(table.ids, key=table.ids.__getitem__)
+    fixed = layout.head or layout.keys
+    tail = [one for one in layout.tail.split() if fixed or one not in table.ids]
+    if layout.tail == _SENTINELS:
         count = config.get("extra_ids", _EXTRA_IDS)
         if type(count) is not int or not 0 <= count <= _MAX_EXTRA_IDS:
-            return ["", ""]
+            return None
         tail = [f"<extra_id_{number}>" for number in reversed(range(count))]
-    own = layout.roles.split()
-    for role, token in zip(ROLES, own, strict=True):
+    if layout.file == "vocab.txt":  # a word and how often it occurs
+        own = [line.strip().rpartition(" ")[0] for line in own]
+    for role, token in zip(ROLES, layout.roles.split(), strict=True):
         if layout.head and (spelled_token(config.get(f"{role}_token")) or token) != token:
-            return ["", ""]  # releases differ where such a token gets another name
-    return [*layout.head.split(), *list(table.ids)[layout.without :], *tail]
+            return None  # releases differ where such a token gets another name
+    if any(config.get(key, value) != value for key, value in layout.keys.items()):
+        return None
+    complete = table.highest == len(own) - 1 and "" not in own
+    return [*layout.head.split(), *own[layout.without :], *tail] if complete else None
 
 
 def role_tokens(

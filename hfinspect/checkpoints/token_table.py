@@ -85,6 +85,7 @@ class TokenTable:
         size: how many tokens the file lists, where their ids are not known
         types: how many pieces of SentencePiece are of each type
         roles: role of a special token -> the token, where no config names another
+        differs: how releases of transformers differ in the ids; empty where they agree
     """
 
     file: str
@@ -95,6 +96,7 @@ class TokenTable:
     size: int | None = None
     types: Mapping[str, int] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
+    differs: str = ""
 
     @cached_property
     def highest(self) -> int:

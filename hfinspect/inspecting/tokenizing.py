@@ -61,7 +61,7 @@ def tokenizer_facts(
     target: str, origin: Origin, read: TokenizerRead, model: ModelRead
 ) -> TokenizerFacts:
     """What the files say, and where they disagree."""
-    table = placed(read.table, read.mapping(SMALL[0]), model.config or {})
+    table = placed(read.table, [read.mapping(name) for name in SMALL[:2]], model.config or {})
     read = read._replace(table=table)
     added = added_tokens(read)
     added += appended(table, added, _configs(read))
@@ -93,6 +93,9 @@ def _partly_known(table: TokenTable | None, declared: str | None) -> Iterator[Fi
     if table.size is not None:
         of = clean(declared, 60) if declared else "the tokenizer of this type of model"
         text = f"has {table.size:,} tokens; which ids {of} gives them is unknown"
+        text += f": {table.differs}" if table.differs else ""
+    elif table.differs:
+        text = f"its class adds tokens that are unknown: {table.differs}"
     yield Finding("unread", text, table.file, severity="note")
 
 

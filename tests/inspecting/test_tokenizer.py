@@ -362,15 +362,24 @@ def test_the_class_decides_on_the_ids_of_pieces(
     assert (facts.vocabulary.highest is None) == (tokens is None)
 
 
-def test_a_class_that_numbers_its_list_in_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "tokens"),
+    [("a 9\nb 8\n", 7), ("a\nb 8\n", None), ("a 9\na 8\n", None), ("<s> 9\n", None)],
+)
+def test_a_class_that_numbers_its_list_in_code(
+    tmp_path: Path, lines: str, tokens: int | None
+) -> None:
     folder_of(tmp_path, tokenizer_config={"tokenizer_class": "PhobertTokenizer"})
     (tmp_path / "tokenizer.json").unlink()
-    (tmp_path / "vocab.txt").write_text("a 9\nb 8\n")
+    (tmp_path / "vocab.txt").write_text(lines)
     facts = hfinspect.tokenizer(tmp_path)
-    assert (facts.vocabulary.base, facts.vocabulary.tokens) == (2, None)
-    assert "which ids PhobertTokenizer gives them is unknown" in facts.findings[0].text
+    count = lines.count("\n")
+    assert facts.vocabulary.tokens == tokens
+    assert facts.vocabulary.base == (count if tokens is None else tokens)
+    text = "which ids PhobertTokenizer gives them is unknown"
+    assert any(text in one.text for one in facts.findings) == (tokens is None)
     (tmp_path / "tokenizer_config.json").write_text("{}")
-    assert hfinspect.tokenizer(tmp_path).vocabulary.tokens == 2
+    assert hfinspect.tokenizer(tmp_path).vocabulary.tokens == count
 
 
 @pytest.mark.parametrize("rows", [300, 200])

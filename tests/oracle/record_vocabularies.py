@@ -77,6 +77,12 @@ MODELS: Final[Mapping[str, Mapping[str, Any]]] = {
         "control_symbols": ["<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"],
     },
     "unused": {"user_defined_symbols": ["<a>", "<b>"]},
+    "marked": {
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "vocab_size": 334,
+        "user_defined_symbols": ["▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>"],
+    },
 }
 #: Name of a case -> (model or None, its file, tokenizer_config.json, further files).
 Case = tuple["str | None", str, dict[str, Any], dict[str, Any]]
@@ -87,6 +93,14 @@ WORDS: Final = {
     "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "<unk>": 2}, "unk_token": "<unk>"},
 }
 BPE: Final = "sentencepiece.bpe.model"
+#: A vocab.json of M2M-100, its first languages, a vocab.txt with counts and its merges.
+M2M: Final = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "a": 4, "b": 5}
+LANGUAGES: Final = ["__af__", "__am__", "__ar__"]
+WORDS_AND_COUNTS: Final = {
+    "vocab.txt": "aa 9\nb@@ 8\nc d 7\n",
+    "bpe.codes": "a a</w> 9\nb b</w> 8\n",
+}
+MASKS: Final = ["<mask_1>", *(f"<unk_{number}>" for number in range(2, 103))]
 CASES: Final[Mapping[str, Case]] = {
     "Llama": ("llama", "tokenizer.model", {}, {}),
     "Llama-more": (
@@ -120,6 +134,95 @@ CASES: Final[Mapping[str, Case]] = {
     "MBart": ("unigram", BPE, {}, {}),
     "MBart50": ("unigram", BPE, {}, {}),
     "Camembert": ("unigram", BPE, {}, {}),
+    "Barthez": ("unigram", BPE, {}, {}),
+    "Barthez-more": ("albert", BPE, {"additional_special_tokens": ["<q>"]}, {}),
+    "FNet": ("albert", "spiece.model", {}, {}),
+    "FNet-bare": ("unigram", "spiece.model", {}, {}),
+    "Udop": ("t5", "spiece.model", {}, {}),
+    "Udop-unpadded": ("unigram", "spiece.model", {}, {}),
+    "BertGeneration": ("unigram", "spiece.model", {}, {}),
+    "BertGeneration-more": (
+        "albert",
+        "spiece.model",
+        {"additional_special_tokens": ["<q>"]},
+        {},
+    ),
+    "SeamlessM4T": ("unigram", BPE, {}, {}),
+    "SeamlessM4T-more": (
+        "unigram",
+        BPE,
+        {"additional_special_tokens": ["__eng__", "__fra__"]},
+        {"added_tokens.json": {"__eng__": 55, "__fra__": 56}},
+    ),
+    "SeamlessM4T-padded": ("gemma", BPE, {}, {}),
+    "Phobert": (None, "", {}, WORDS_AND_COUNTS),
+    "Phobert-more": (
+        None,
+        "",
+        {"additional_special_tokens": ["<q>"]},
+        {**WORDS_AND_COUNTS, "added_tokens.json": {"<mask>": 7}},
+    ),
+    "Bertweet": (None, "", {}, WORDS_AND_COUNTS),
+    "M2M100": ("unigram", BPE, {}, {"vocab.json": M2M}),
+    "M2M100-listed": (
+        "unigram",
+        BPE,
+        {},
+        {
+            "vocab.json": M2M,
+            "special_tokens_map.json": {"additional_special_tokens": LANGUAGES},
+        },
+    ),
+    "M2M100-turned": (
+        "unigram",
+        BPE,
+        {"additional_special_tokens": LANGUAGES[::-1]},
+        {"vocab.json": M2M},
+    ),
+    "Pegasus": ("t5", "spiece.model", {}, {}),
+    "Pegasus-named": (
+        "t5",
+        "spiece.model",
+        {"offset": 103, "mask_token_sent": "<mask_1>", "mask_token": "<mask_2>"},
+        {},
+    ),
+    "Pegasus-listed": ("t5", "spiece.model", {"additional_special_tokens": MASKS}, {}),
+    "Pegasus-mapped": (
+        "t5",
+        "spiece.model",
+        {},
+        {"special_tokens_map.json": {"additional_special_tokens": MASKS}},
+    ),
+    "Pegasus-saved": (
+        "t5",
+        "spiece.model",
+        {"mask_token": "<mask_2>", "additional_special_tokens": MASKS},
+        {},
+    ),
+    "Pegasus-zero": ("t5", "spiece.model", {"offset": 0, "mask_token": "[MASK]"}, {}),
+    "Nllb": ("unigram", BPE, {}, {}),
+    "Nllb-listed": (
+        "unigram",
+        BPE,
+        {"additional_special_tokens": ["ace_Arab", "ace_Latn"]},
+        {},
+    ),
+    "RemBert": ("albert", "sentencepiece.model", {}, {}),
+    "RemBert-named": (
+        "deberta",
+        "sentencepiece.model",
+        {"unk_token": "[UNK]", "pad_token": "[PAD]"},
+        {},
+    ),
+    "RemBert-bare": (
+        "unigram",
+        "sentencepiece.model",
+        {"unk_token": "[UNK]", "pad_token": "[PAD]"},
+        {},
+    ),
+    "CodeLlama": ("llama", "tokenizer.model", {}, {}),
+    "CodeLlama-marked": ("marked", "tokenizer.model", {}, {}),
+    "XGLM": ("unigram", BPE, {}, {}),
     "fast-named": (
         None,
         "",
@@ -202,7 +305,14 @@ def loaded(case: Case, name: str, data: bytes) -> dict[str, Any]:
         made = transformers.AutoTokenizer.from_pretrained(place, use_fast=fast)
         roles = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
         special = {role: getattr(made, f"{role}_token_id", None) for role in roles}
-        return {"tokens": len(made), "ids": made.get_vocab(), "special": special}
+        # M2M-100 gives its languages ids that get_vocab and len know only of those listed.
+        languages = {
+            token: made.convert_tokens_to_ids(token)
+            for token in getattr(made, "lang_token_to_id", ())
+        }
+        ids = {**made.get_vocab(), **languages}
+        tokens = len(ids) if languages else len(made)
+        return {"tokens": tokens, "ids": ids, "special": special}
 
 
 def ranks() -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from ...checkpoints.repo_layout import (
 )
 from ...checkpoints.token_layouts import placed
 from ...checkpoints.token_table import TokenTable
+from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
 from ...errors import ConfigError
 from ...inspecting.declared_class import Predicted
@@ -67,10 +68,10 @@ def _tokenizer(
     place = path
     if path not in tokenizers and "text_encoder" in path:
         place = "tokenizer".join(path.rsplit("text_encoder", 1))
-    config = small.get(place, {}).get("tokenizer_config.json")
+    reads = [small.get(place, {}).get(name) for name in SMALL[:2]]
     model = small.get(path, {}).get("config.json")
-    settings = (config and config.mapping) or {}
-    return placed(tokenizers.get(place), settings, (model and model.mapping) or {})
+    configs = [(one and one.mapping) or {} for one in reads]
+    return placed(tokenizers.get(place), configs, (model and model.mapping) or {})
 
 
 #: Files that say which folder of their repo is what.
