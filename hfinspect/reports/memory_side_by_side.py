@@ -29,12 +29,14 @@ def lay_out(memories: Sequence[Memory]) -> Document:
         Column("precision", "dtype"),
         Column("weights", "weights"),
     ]
-    if first.training is None and not first.training_unknown:
+    runs = first.training is None and not first.training_unknown
+    if runs:
         columns += [Column("per_token", "cache per token"), Column("context", "context", "int")]
     columns.append(Column("total", "total"))
     on = []
     if first.device is not None:
-        columns += [Column("fits", "fits"), Column("longest", "longest")]
+        columns.append(Column("fits", "fits"))
+        columns += [Column("longest", "longest")] if runs else []
         on = [Paragraph(f"on {device_in_full(first)}")]
     rows = tuple(_row(one, {column.name for column in columns}) for one in memories)
     blocks: list[Block] = [*on, Table(tuple(columns), rows, optional=_OPTIONAL)]

@@ -106,3 +106,8 @@ def test_the_hint_of_a_type_without_targets(
 def test_the_lines_of_training_count_one_device_as_one() -> None:
     shown = program("runs", LLAMA, "--on", "24GB", "--train", "qlora", columns=120).out
     assert "GB on one device" in shown and "each of 1 " not in shown
+
+
+def test_training_side_by_side_has_no_context_of_running_it() -> None:
+    shown = program("memory", LLAMA, str(MODELS / "gpt2"), "--train", "lora", "--on", "4090").out
+    assert "does not fit" in shown and "longest" not in shown
