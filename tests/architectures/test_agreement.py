@@ -78,6 +78,10 @@ ROLE_BY_CLASS = frozenset(
 )
 
 
+_LOOP = (
+    r".*controllers\.(attn|mlp)\.(down|gain|forget)_weight: (attention|mlp), other|"
+    r".*middle_cycle_cross_pass_(kv_)?queries: (attention|embedding), other"
+)
 #: Disagreements that stay: a rule for such names would serve one model, which the tree knows.
 #: Family -> the names, what they say and what the tree says (a regular expression), and why.
 ACCEPTED: dict[str, tuple[str, str]] = {
@@ -94,6 +98,11 @@ ACCEPTED: dict[str, tuple[str, str]] = {
         r"(model\.visual|vision_tower)\.proj_out\.(weight|bias): head, projector",
         "the end of a tower, under the name that diffusers gives to heads",
     ),
+    "inkling2_loop": (
+        r"(model\.visual|vision_tower)\.proj_out\.(weight|bias): head, projector|" + _LOOP,
+        "the same, and what mixes in the pass before, named by what it is mixed into",
+    ),
+    "inkling2_loop_text": (_LOOP, "what mixes in the pass before, named by what it is mixed into"),
     "jev": (r"weight: other, head", "the file is one matrix, which scores options"),
     "mistral_large4": (
         r"lerope\.alpha: other, embedding",

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import gc
 import inspect
 import json
 import sys
@@ -445,6 +446,7 @@ def again(names: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any], dict
     for path in sorted(FOLDER.glob("*.json")):
         name, trace = path.stem, path.stem.removeprefix("traced-")
         if not names or name in names:
+            gc.collect()  # of models of the library's own sizes, hundreds of which are built
             yield name, read(name), recorded(name) if name == trace else recorded_traced(trace)
 
 
