@@ -38,6 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+#: What an error says, by the names of its arguments.
+_PARTS = ("subject", "found", "expected", "where", "hint")
+
 
 class HfinspectError(Exception):
     """Base of all errors raised by hfinspect; its message is one sentence without the hint."""
@@ -86,15 +89,8 @@ class HfinspectError(Exception):
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of the error, as the command line prints it under ``"error"``."""
-        return {
-            "kind": self.kind,
-            "message": str(self),
-            "subject": self.subject,
-            "found": self.found,
-            "expected": self.expected,
-            "where": self.where,
-            "hint": self.hint,
-        }
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return {"kind": self.kind, "message": str(self), **parts}
 
 
 def _rebuild(cls: type[HfinspectError], state: dict[str, object]) -> HfinspectError:

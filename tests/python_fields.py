@@ -74,6 +74,12 @@ def properties(name: str) -> list[Line]:
     return found
 
 
+def _annotation(cls: type, field: str) -> str:
+    """That of the class, or of the one that it has the field from."""
+    own = (inspect.get_annotations(one) for one in cls.__mro__)
+    return str(next(hints[field] for hints in own if field in hints))
+
+
 def named_and_not_exported() -> dict[str, set[str]]:
     """Public name -> names in its signature or its fields that ``hfinspect`` does not export."""
     found = {}
@@ -83,7 +89,7 @@ def named_and_not_exported() -> dict[str, set[str]]:
         if inspect.isfunction(thing):
             texts = list(thing.__annotations__.values())
         elif name in public_types():
-            texts = [thing.__annotations__[field] for field in public_types()[name]]
+            texts = [_annotation(thing, field) for field in public_types()[name]]
         else:
             continue
         words = {word for text in texts for word in _names(str(text))}

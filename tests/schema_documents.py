@@ -11,13 +11,13 @@ from hfinspect.core.engine_answers import EngineAnswers
 from hfinspect.core.explanation import Explanation
 from hfinspect.core.footprint import Memory
 from hfinspect.core.json_form import SCHEMA_VERSION
-from hfinspect.core.overrides import Override
 from hfinspect.core.recipe_list import RecipeList
-from hfinspect.core.results import Failure, Inspection
+from hfinspect.core.results import Inspection
 from hfinspect.core.scan_summary import ScanSummary
 from hfinspect.core.tensor import TensorInfo
 from hfinspect.core.tokenizer_facts import TokenizerFacts
-from hfinspect.core.verdicts import AuditResult
+from hfinspect.reports.module_tree import ModuleTrees
+from hfinspect.reports.verdict import Audits
 from hfinspect.scanning.rows import (
     AUDIT_COLUMNS,
     COLUMNS,
@@ -28,10 +28,8 @@ from hfinspect.scanning.rows import (
 from hfinspect.sizing.cards import Card
 
 from .schema_files import Maker, Schema, object_with
-from .schema_limits import CODE, COUNTS
 
 _VERSION: Final = {"schema_version": {"const": SCHEMA_VERSION}}
-_COUNT: Final = {"type": "integer", "minimum": 0}
 _TEXT: Final = {"type": "string"}
 
 
@@ -53,33 +51,6 @@ def _inspection(maker: Maker) -> str:
         "inspection",
         "What hfinspect MODEL --format json prints and Inspection.to_dict() returns. All counts "
         "are exact integers; null is unknown.",
-        body,
-    )
-
-
-def _audit(maker: Maker) -> str:
-    sums = object_with(
-        targets=_COUNT,
-        audited={**_COUNT, "description": "of the targets, those that could be read"},
-        without_findings=_COUNT,
-        counts=COUNTS,
-        codes={
-            "type": "object",
-            "description": "each code that was found, with the number of targets it was found in",
-            "propertyNames": CODE,
-            "additionalProperties": {"type": "integer", "minimum": 1},
-        },
-    )
-    one = {"oneOf": [maker.schema_of(AuditResult), maker.schema_of(Failure)]}
-    body = object_with(
-        **_VERSION,
-        sum={**sums, "description": "all targets together"},
-        results={"type": "array", "items": one},
-    )
-    return maker.document(
-        "audit",
-        "What hfinspect audit TARGET ... --format json prints: one result a target, in the order "
-        "given. A result is AuditResult.to_dict(), or says why a target could not be audited.",
         body,
     )
 
@@ -107,66 +78,6 @@ def _memories(maker: Maker) -> str:
         "memory of several models",
         "Several models side by side, as hfinspect memory A B --format json writes them.",
         object_with(**_VERSION, models=models),
-    )
-
-
-def _tree(maker: Maker) -> str:
-    module = object_with(
-        path={
-            **_TEXT,
-            "description": "dotted, 0-23 for equal neighbours of a list; empty for the model",
-        },
-        **{"class": _TEXT},
-        detail={**_TEXT, "description": "the arguments that print(model) shows"},
-        count={
-            "type": "integer",
-            "minimum": 1,
-            "description": "how many equal modules the row stands for",
-        },
-        depth={
-            **_COUNT,
-            "description": "0 is the model; a module is inside of the last one before it of a "
-            "smaller depth",
-        },
-        parameters={**_COUNT, "description": "unique ones, of all that the row stands for"},
-        tied={"type": "boolean", "description": "all weights are counted at another module"},
-    )
-    part = object_with(
-        name=_TEXT,
-        **{
-            "class": {
-                **_TEXT,
-                "description": "as the pipeline names it; empty for a single model",
-            }
-        },
-        problem={"type": ["string", "null"], "description": "why there are no modules"},
-        modules={"type": "array", "items": module},
-    )
-    body = object_with(
-        **_VERSION,
-        target={**_TEXT, "description": "as given"},
-        overrides={
-            "type": "array",
-            "items": maker.schema_of(Override),
-            "description": "config keys that were changed for this answer (--set)",
-        },
-        notes={
-            "type": "array",
-            "items": _TEXT,
-            "description": "such as a changed key that changes no tensor",
-        },
-        parts={
-            "type": "array",
-            "items": part,
-            "description": "one without a name for a single model, one for every component of a "
-            "pipeline",
-        },
-    )
-    return maker.document(
-        "tree",
-        "What hfinspect tree MODEL --format json prints: the modules in the order of print(model). "
-        "All counts are exact integers.",
-        body,
     )
 
 
@@ -203,7 +114,12 @@ def _scan_row(maker: Maker) -> str:
 
 
 DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
-    "audit": _audit,
+    "audit": _of(
+        Audits,
+        "audit",
+        "What hfinspect audit TARGET ... --format json prints: one result a target, in the order "
+        "given. A result is AuditResult.to_dict(), or says why a target could not be audited.",
+    ),
     "cache": _of(
         CacheDerivation,
         "explain --cache",
@@ -253,5 +169,10 @@ DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
         "What hfinspect tokenizer MODEL --format json prints and TokenizerFacts.to_dict() returns. "
         "Counts are exact integers; null means unknown.",
     ),
-    "tree": _tree,
+    "tree": _of(
+        ModuleTrees,
+        "tree",
+        "What hfinspect tree MODEL --format json prints: the modules in the order of print(model). "
+        "All counts are exact integers.",
+    ),
 }

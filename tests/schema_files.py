@@ -22,11 +22,9 @@ from typing import Any, Union, get_args, get_origin
 import hfinspect
 from hfinspect.core.formula import Formula
 from hfinspect.core.json_form import SCHEMA_VERSION, JsonDocument, JsonForm, json_keys
-from hfinspect.core.model_facts import FACTS, ModelFacts
 from hfinspect.core.recipe_bytes import RecipeSize
 from hfinspect.core.recipe_fits import RecipeFits
-from hfinspect.core.tensor import TensorInfo
-from hfinspect.sizing.cards import Card
+from hfinspect.core.tensor import TENSOR_KEYS, TensorInfo
 
 from .python_fields import Line, fields_of_docstring
 from .schema_limits import LEAST, LIMITS, SIGNED
@@ -73,8 +71,6 @@ class Maker:
             properties["schema_version"] = {"const": SCHEMA_VERSION}
         for key, name in keys_of(cls).items():
             properties[key] = self._property(cls, key, name, _line(cls, name))
-        if cls is RecipeFits:
-            properties = {**self.object_of(RecipeSize)["properties"], **properties}
         return object_with(**properties)
 
     def _property(self, cls: Any, key: str, name: str, line: Line | None) -> Schema:
@@ -146,15 +142,10 @@ def _has_form(kind: Any) -> bool:
 def keys_of(cls: Any) -> Mapping[str, str]:
     """Key -> field or property, in the order of the JSON."""
     if cls is TensorInfo:
-        names = "name shape dtype parameters elements nbytes component kind role part stack layer "
-        names += "file tied_to view_of shared_nbytes beyond"
-        return {name: name for name in names.split()}
-    if cls is ModelFacts:
-        return {name: name for name in (*FACTS, "keys")}
+        return {name: name for name in TENSOR_KEYS}
     if cls is RecipeFits:
-        return {"on": "on", "largest": "largest"}
-    if cls is Card:
-        return {name: name for name in cls._fields if name not in ("aliases", "proposed")}
+        size = {key: f"size.{name}" for key, name in json_keys(RecipeSize).items()}
+        return {**size, **json_keys(cls)}
     if issubclass(cls, JsonForm):
         return json_keys(cls)
     if hasattr(cls, "_fields"):
@@ -166,8 +157,6 @@ def type_of(cls: Any, name: str) -> Any:
     """The annotation of a field or of a part of it (``origin.commit``), or what a property
     returns."""
     name, _, part = name.partition(".")
-    if (cls, name) == (TensorInfo, "shared_nbytes"):
-        return int
     hints = _hints(cls)
     if name in hints:
         hint = hints[name]

@@ -13,9 +13,9 @@ from hfinspect.core.tokenizer_facts import MAX_LISTED
 from hfinspect.core.weight_changes import VERDICTS
 from hfinspect.sizing.training import METHODS, PRECISIONS
 
-CODE: Final = {"type": "string", "pattern": "^HI[1-5][0-9]{2}$"}
+_CODE: Final = {"type": "string", "pattern": "^HI[1-5][0-9]{2}$"}
 #: A severity -> how many findings have it.
-COUNTS: Final = {
+_COUNTS: Final = {
     "type": "object",
     "required": list(reversed(SEVERITIES)),
     "additionalProperties": False,
@@ -24,15 +24,15 @@ COUNTS: Final = {
 _SHAPE: Final = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 
 LIMITS: Final[Mapping[str, Any]] = {
-    "AuditFinding.code": CODE,
-    "AuditResult.counts": COUNTS,
-    "AuditResult.rules": {"type": "array", "items": CODE},
-    "Against.known": {
-        "type": ["object", "null"],
-        "required": ["model", "parameters"],
-        "additionalProperties": False,
-        "properties": {"model": {"type": "string"}, "parameters": {"type": "integer"}},
+    "AuditFinding.code": _CODE,
+    "AuditResult.counts": _COUNTS,
+    "AuditSum.counts": _COUNTS,
+    "AuditSum.codes": {
+        "type": "object",
+        "propertyNames": _CODE,
+        "additionalProperties": {"type": "integer", "minimum": 1},
     },
+    "AuditResult.rules": {"type": "array", "items": _CODE},
     "Comparison.models": {
         "type": "array",
         "minItems": 2,
@@ -97,6 +97,7 @@ SIGNED: Final = frozenset(
 #: The least of the others where it is not zero: of one key, or of all of a class.
 LEAST: Final[Mapping[str, int]] = {
     "ModelFacts": 1,
+    "Branch.count": 1,
     "Card": 1,
     "Change.tensors": 1,
     "AtContext.context": 1,

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.choices import SEVERITIES
+from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..errors import UsageError
 
@@ -44,7 +45,7 @@ Check = Callable[["TargetFacts"], Iterable[RuleFinding]]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(JsonForm, without="check", names={"name": "rule"}, after={"deep": "severity"}):
     """One rule. ``deep`` rules need the values and run only when asked to."""
 
     code: str

@@ -227,7 +227,7 @@ def _show(
 ) -> None:
     from ..auditing.registry import rules
     from ..reports import cyclonedx, junit, sarif
-    from ..reports.verdict import lay_out, lay_out_page, to_dict
+    from ..reports.verdict import Audits, lay_out, lay_out_page
     from .output import emit, write
 
     if format_ == "sarif":
@@ -243,18 +243,19 @@ def _show(
                 return lay_out_page(results)
             return lay_out(results, lines=format_ == "table")
 
-        emit(format_, laid_out, lambda: to_dict(results), output)
+        emit(format_, laid_out, Audits(results).to_dict, output)
 
 
 def _list(rules: Sequence[Rule], format_: str, output: Path | None) -> None:
-    from ..reports.verdict import lay_out_rules, rules_to_dict
+    from ..core.json_form import plain
+    from ..reports.verdict import lay_out_rules
     from .output import emit
 
     _not_of_rules("--list", format_)
     emit(
         format_,
         lambda: lay_out_rules(rules, lines=format_ == "table"),
-        lambda: rules_to_dict(rules),
+        lambda: {"rules": plain(rules)},
         output,
     )
 
@@ -268,9 +269,9 @@ def _not_of_rules(option: str, format_: str) -> None:
 
 def _explain(code: str, format_: str, output: Path | None) -> None:
     from ..auditing.registry import get_rule
-    from ..reports.verdict import lay_out_rule, rule_to_dict
+    from ..reports.verdict import lay_out_rule
     from .output import emit
 
     rule = get_rule(code)
     _not_of_rules("--explain", format_)
-    emit(format_, lambda: lay_out_rule(rule), lambda: rule_to_dict(rule), output)
+    emit(format_, lambda: lay_out_rule(rule), rule.to_dict, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +15,9 @@ from ..reports.registry import FORMATS, PICTURED
 from ..sources.access_options import LoginOptions
 from .kept_headers import kept_headers
 from .option_groups import flag_of, given
+
+if TYPE_CHECKING:
+    from ..sources.header_cache import HeaderCache
 
 #: Ending of an --output -> the format that it means, and others that are at home in such a file.
 SUFFIXES: Final = {
@@ -189,14 +192,22 @@ Quiet = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class AccessFlags(LoginOptions):
-    """How a model is reached, and what of it is shown meanwhile."""
+class HeaderFlags:
+    """Which headers are kept on this machine, and what is shown while they are read."""
 
     no_cache: NoCache = False
     refresh: Refresh = False
     quiet: Quiet = False  # its callback heeds it
 
+    @property
+    def cache(self) -> HeaderCache | None:
+        return kept_headers(no_cache=self.no_cache, refresh=self.refresh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessFlags(HeaderFlags, LoginOptions):
+    """How a model is reached, and what of it is shown meanwhile."""
+
     def given(self) -> dict[str, Any]:
         """As arguments of a verb."""
-        header_cache = kept_headers(no_cache=self.no_cache, refresh=self.refresh)
-        return {**given(self), "cache": header_cache}
+        return {**given(self), "cache": self.cache}

@@ -13,13 +13,14 @@ from typing import Annotated
 import typer
 
 from . import options
-from .kept_headers import kept_headers
+from .option_groups import grouped
 
 
 def register(app: typer.Typer) -> None:
     app.command("serve", epilog="Example: hfinspect serve ~/models")(serve)
 
 
+@grouped
 def serve(
     paths: Annotated[
         list[Path] | None,
@@ -29,6 +30,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    *,
     port: Annotated[
         int,
         typer.Option(
@@ -43,9 +45,7 @@ def serve(
         bool, typer.Option("--no-browser", help="Show the address, open no browser.")
     ] = False,
     token: options.Token = None,
-    no_cache: options.NoCache = False,
-    refresh: options.Refresh = False,
-    quiet: options.Quiet = False,
+    reading: options.HeaderFlags,
 ) -> None:
     """Inspect models in a browser: of the Hub, private ones too, and of this machine.
 
@@ -61,12 +61,11 @@ def serve(
     from .streams import complain, standard_output
 
     named = _existing(paths or ())
-    header_cache = kept_headers(no_cache=no_cache, refresh=refresh)
-    reach = Reach(own_login=True, token=token, cache=header_cache, opened=OpenModels())
+    reach = Reach(own_login=True, token=token, cache=reading.cache, opened=OpenModels())
     with only_below([*named, cache_directory()]), Served(named, reach, port) as server:
         with standard_output() as out:
             print(server.address, file=out, flush=True)
-        if not quiet:
+        if not reading.quiet:
             complain("Open this address in a browser. Ctrl-C ends the server.")
         if not no_browser:
             threading.Thread(target=_show, args=(server.address,), daemon=True).start()

@@ -31,29 +31,21 @@ def tree(
     from .. import api
     from ..core.overrides import titled
     from ..errors import HfinspectError
-    from ..reports.module_tree import PartTree, lay_out, to_dict
+    from ..reports.module_tree import ModuleTrees, PartTree, lay_out
     from ..trees.structure import outline
     from .output import checked_format, emit
     from .reading_line import reading_line
 
     checked_format(format_)
     with reading_line(model, revision=part.revision, what="config.json"):
-        answer, origin = api.predict_parts(
-            model,
-            **given(part),
-            **access.given(),
-        )
+        answer, origin = api.predict_parts(model, **given(part), **access.given())
     parts = [
-        PartTree(one.name, one.declared, problem=str(one.found))
+        PartTree(one.name, one.declared, str(one.found))
         if isinstance(one.found, HfinspectError)
-        else PartTree(one.name, one.declared, outline(one.found.root, one.found.specs, depth))
+        else PartTree(one.name, one.declared, None, outline(one.found.root, one.found.specs, depth))
         for one in answer
     ]
-    changed = tuple(change for one in answer for change in one.overrides)
+    changes = tuple(change for one in answer for change in one.overrides)
     notes = tuple(finding.text for one in answer for finding in one.findings)
-    emit(
-        format_,
-        lambda: lay_out(titled(origin.name, changed), parts, [str(one) for one in changed], notes),
-        lambda: to_dict(model, parts, changed, notes),
-        output,
-    )
+    trees = ModuleTrees(model, changes, notes, parts)
+    emit(format_, lambda: lay_out(titled(origin.name, changes), trees), trees.to_dict, output)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 from .formula import Formula
 from .json_form import JsonForm
@@ -51,6 +50,16 @@ class Candidate(JsonForm, names={"name": "convention", "value": "parameters"}):
 
     name: str
     value: int
+
+
+@dataclass(frozen=True)
+class KnownModel(Candidate, names={"name": "model", "value": "parameters"}):
+    """A well-known model.
+
+    Fields:
+        name: its name
+        value [parameters]: its size
+    """
 
 
 @dataclass(frozen=True)
@@ -185,7 +194,7 @@ class Against(
     closed: Formula | None = None
     other: Formula | None = None
     terms: tuple[Term, ...] = ()
-    known: Candidate | None = None
+    known: KnownModel | None = None
 
     @property
     def rounded(self) -> bool:
@@ -205,8 +214,3 @@ class Against(
     def rounds_to(self) -> int:
         """The largest count that rounds to it."""
         return self.fits[1] - 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        known = self.known and {"model": self.known.name, "parameters": self.known.value}
-        return {**super().to_dict(), "known": known}

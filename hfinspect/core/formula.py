@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .json_form import JsonForm, plain
+
 _MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -21,13 +23,17 @@ class Op:
     op: Literal["+", "*", "^", "/"]
     args: tuple[Tree, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """``{"op": "*", "args": [4, {"op": "^", "args": ["H", 2]}]}``."""
+        return {"op": self.op, "args": plain(self.args)}
+
 
 #: A number, a letter, or an operation.
 Tree = int | str | Op
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(JsonForm):
     """One formula in three spellings, and its number.
 
     Fields:
@@ -46,14 +52,6 @@ class Formula:
     def of(cls, tree: Tree, values: Mapping[str, int], value: int) -> Formula:
         """``values`` are the letters' numbers; ``value`` is what the formula comes to."""
         return cls(written(tree), written(substituted(tree, values)), value, tree)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "numbers": self.numbers,
-            "value": self.value,
-            "tree": tree_to_json(self.tree),
-        }
 
 
 def written(tree: Tree) -> str:
@@ -96,10 +94,3 @@ def substituted(tree: Tree, values: Mapping[str, int]) -> Tree:
     if isinstance(tree, Op):
         return Op(tree.op, tuple(substituted(arg, values) for arg in tree.args))
     return values[tree] if isinstance(tree, str) else tree
-
-
-def tree_to_json(tree: Tree) -> Any:
-    """``4``, ``"H"`` or ``{"op": "*", "args": [4, {"op": "^", "args": ["H", 2]}]}``."""
-    if isinstance(tree, Op):
-        return {"op": tree.op, "args": [tree_to_json(arg) for arg in tree.args]}
-    return tree

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields
 from typing import Any
 
+from .json_form import JsonForm
 from .records import dataclass
 
 
@@ -18,7 +19,7 @@ def _fact(unit: str, meaning: str) -> Any:
 
 
 @dataclass(frozen=True)
-class ModelFacts:
+class ModelFacts(JsonForm):
     """``layers`` to ``experts_per_token`` are the main stack's: of a composite the text model's.
 
     ``keys`` names the key of config.json (dotted in a section) or of the GGUF file for each field
@@ -68,12 +69,6 @@ class ModelFacts:
     def known(self) -> dict[str, int | tuple[int, ...]]:
         """What is known: name -> number."""
         return {name: getattr(self, name) for name in self.keys}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field, null where unknown, then ``keys``."""
-        values = {name: getattr(self, name) for name in FACTS}
-        plain = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
-        return {**plain, "keys": dict(self.keys)}
 
 
 #: Field -> (unit, meaning), in order.

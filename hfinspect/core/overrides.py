@@ -36,7 +36,7 @@ class Override(NamedTuple):
         return f"{self.key} = {_shown(self.value)} ({before})"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"key": self.key, "value": _plain(self.value), "was": _plain(self.was)}
+        return {name: _plain(value) for name, value in self._asdict().items()}
 
 
 def titled(name: str, overrides: Sequence[Override]) -> str:

@@ -46,7 +46,7 @@ class OnCard(JsonForm):
 
 
 @dataclass(frozen=True)
-class RecipeFits:
+class RecipeFits(JsonForm, without="size"):
     """One row: a recipe's bytes, and each card of the table.
 
     Fields:
@@ -60,8 +60,5 @@ class RecipeFits:
     largest: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.size.to_dict(),
-            "on": [card.to_dict() for card in self.on],
-            "largest": self.largest,
-        }
+        """The JSON form: the size's keys, then its own."""
+        return {**self.size.to_dict(), **super().to_dict()}

@@ -9,7 +9,7 @@ These are NamedTuples, not dataclasses: a checkpoint may hold 500,000 of them.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from .components import Component, Role
 from .extents import Extent
@@ -149,6 +149,12 @@ class TensorSpec(NamedTuple):
 #: and neither loads nor saves; a name that the class does not have.
 BeyondKind: TypeAlias = Literal["mtp", "unloaded", "unexpected"]
 
+#: The keys of a tensor's JSON form, in their order.
+TENSOR_KEYS: Final = tuple(
+    "name shape dtype parameters elements nbytes component kind role part stack layer "
+    "file tied_to view_of shared_nbytes beyond".split()
+)
+
 
 class TensorInfo(NamedTuple):
     """One tensor of an inspection, with its labels.
@@ -210,28 +216,14 @@ class TensorInfo(NamedTuple):
     @property
     def own_nbytes(self) -> int | None:
         """Bytes that are counted with this tensor: those of a shared storage count once."""
-        if self.nbytes is None or self.shared is None:
-            return self.nbytes
-        return self.nbytes - self.shared[1]
+        return None if self.nbytes is None else self.nbytes - self.shared_nbytes
+
+    @property
+    def shared_nbytes(self) -> int:
+        return self.shared[1] if self.shared else 0
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, with all labels."""
-        return {
-            "name": self.name,
-            "shape": [int(size) for size in self.shape],
-            "dtype": self.dtype,
-            "parameters": self.parameters,
-            "elements": self.elements,
-            "nbytes": self.nbytes,
-            "component": str(self.component),
-            "kind": self.kind,
-            "role": str(self.role),
-            "part": self.part,
-            "stack": self.stack,
-            "layer": self.layer,
-            "file": self.file,
-            "tied_to": self.tied_to,
-            "view_of": self.view_of,
-            "shared_nbytes": self.shared[1] if self.shared else 0,
-            "beyond": self.beyond,
-        }
+        form = {name: getattr(self, name) for name in TENSOR_KEYS}
+        shape = [int(size) for size in self.shape]
+        return {**form, "shape": shape, "component": str(self.component), "role": str(self.role)}

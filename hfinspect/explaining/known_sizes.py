@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..core.alternative_counts import Candidate
+from ..core.alternative_counts import KnownModel
 from ..trees.prediction import predict
 
 #: Name -> the keys of its config.json that are not the defaults of its class. Which sizes they
@@ -33,10 +33,10 @@ _MODELS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def same_size(low: int, high: int) -> Candidate | None:
+def same_size(low: int, high: int) -> KnownModel | None:
     """The first well-known model with at least ``low`` and less than ``high`` parameters."""
     for name, config in _MODELS.items():
         parameters = predict(config).parameters
         if low <= parameters < high:
-            return Candidate(name, parameters)
+            return KnownModel(name, parameters)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.json_form import plain
 from ..trees.catalog import Family
 from .document import Column, Document, Paragraph, Table
 
@@ -39,18 +40,7 @@ def types_of(family: Family, wanted: str = "") -> tuple[str, ...]:
 
 
 def to_dict(families: Sequence[Family]) -> dict[str, Any]:
-    return {
-        "architectures": [
-            {
-                "model_types": list(f.model_types),
-                "category": f.category,
-                "classes": list(f.classes),
-                "default": f.default,
-                "source": f.source,
-            }
-            for f in families
-        ]
-    }
+    return {"architectures": plain(families)}
 
 
 #: Order of the categories in the README's table.

@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
-from ..core.json_form import SCHEMA_VERSION
+from ..core.json_form import JsonDocument, JsonForm
 from ..core.overrides import Override
+from ..core.records import dataclass
 from ..core.text import spelled
 from ..trees.structure import Branch
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 
 
-class PartTree(NamedTuple):
-    """The tree of one part: its name and class (empty for a single model), its modules, or why
-    there are none."""
+@dataclass(frozen=True)
+class PartTree(JsonForm, names={"declared": "class", "branches": "modules"}):
+    """The tree of one part.
+
+    Fields:
+        name: of the part
+        declared: as the pipeline names it; empty for a single model
+        problem: why there are no modules
+        branches: the modules
+    """
 
     name: str
     declared: str
+    problem: str | None = None
     branches: Sequence[Branch] = ()
-    problem: str = ""
 
 
-def lay_out(
-    title: str,
-    parts: Sequence[PartTree],
-    changed: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> Document:
-    """A tree for each part, below what was changed and above ``notes``; csv takes the modules as
+@dataclass(frozen=True)
+class ModuleTrees(JsonDocument):
+    """The trees of a model's parts, in the order of ``print(model)``.
+
+    Fields:
+        target: as given
+        overrides: config keys that were changed for this answer (--set)
+        notes: such as a changed key that changes no tensor
+        parts: one without a name for a single model, one for every component of a pipeline
+    """
+
+    target: str
+    overrides: Sequence[Override]
+    notes: Sequence[str]
+    parts: Sequence[PartTree]
+
+
+def lay_out(title: str, trees: ModuleTrees) -> Document:
+    """A tree for each part, below what was changed and above the notes; csv takes the modules as
     rows."""
-    blocks: list[Block] = [Facts(tuple(("changed", text) for text in changed))] if changed else []
+    parts, changes = trees.parts, tuple(("changed", str(one)) for one in trees.overrides)
+    blocks: list[Block] = [Facts(changes)] if changes else []
     total = sum(part.branches[0].parameters for part in parts if part.branches)
     rows: list[tuple[Cell, ...]] = []
     for part in parts:
@@ -50,7 +70,7 @@ def lay_out(
         Column("parameters", "parameters", "int"),
         Column("share", "share", "share"),
     )
-    blocks += [Paragraph(text, "note") for text in notes]
+    blocks += [Paragraph(text, "note") for text in trees.notes]
     known = all(part.branches for part in parts)
     summary = f"{spelled(total)} parameters" if known else ""
     return Document(title, tuple(blocks), Table(columns, tuple(rows)), summary)
@@ -83,39 +103,3 @@ def _numbers(branch: Branch, wide: int, total: int) -> str:
     if not branch.parameters:
         return f"{'tied' if branch.is_tied else '':>{wide}}{'':8}"
     return f"{branch.parameters:>{wide},}{branch.parameters / total:>8.1%}"
-
-
-def to_dict(
-    target: str,
-    parts: Sequence[PartTree],
-    overrides: Sequence[Override] = (),
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The JSON form, described by schemas/tree.schema.json: modules in order, ``depth`` says what
-    is inside what."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "target": target,
-        "overrides": [one.to_dict() for one in overrides],
-        "notes": list(notes),
-        "parts": [
-            {
-                "name": part.name,
-                "class": part.declared,
-                "problem": part.problem or None,
-                "modules": [
-                    {
-                        "path": branch.path,
-                        "class": branch.class_name,
-                        "detail": branch.detail,
-                        "count": branch.times,
-                        "depth": branch.depth,
-                        "parameters": branch.parameters,
-                        "tied": branch.is_tied,
-                    }
-                    for branch in part.branches
-                ],
-            }
-            for part in parts
-        ],
-    }

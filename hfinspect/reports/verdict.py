@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.choices import SEVERITIES
-from ..core.json_form import SCHEMA_VERSION
+from ..core.json_form import JsonDocument, JsonForm
+from ..core.records import dataclass
 from ..core.results import Failure
 from ..core.text import clean
 from ..core.verdicts import AuditFinding, AuditResult
@@ -232,25 +233,47 @@ def _table(results: Sequence[AuditResult | Failure]) -> Table:
     return Table(_COLUMNS, rows)
 
 
-def to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
-    """The JSON form of several audits, described by schemas/audit.schema.json."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "sum": _sum_to_dict(results),
-        "results": [result.to_dict() for result in results],
-    }
+@dataclass(frozen=True)
+class AuditSum(JsonForm):
+    """All targets of an audit together.
+
+    Fields:
+        targets: how many were named
+        audited: of the targets, those that could be read
+        without_findings: of those, the ones without a finding
+        counts: severity -> number of findings
+        codes: each code that was found, with the number of targets it was found in
+    """
+
+    targets: int
+    audited: int
+    without_findings: int
+    counts: Mapping[str, int]
+    codes: Mapping[str, int]
 
 
-def _sum_to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
-    audited = [result for result in results if isinstance(result, AuditResult)]
-    codes = Counter(code for r in audited for code in {finding.code for finding in r.findings})
-    return {
-        "targets": len(results),
-        "audited": len(audited),
-        "without_findings": sum(not result.findings for result in audited),
-        "counts": {kind: sum(r.counts[kind] for r in audited) for kind in reversed(SEVERITIES)},
-        "codes": dict(sorted(codes.items())),
-    }
+@dataclass(frozen=True)
+class Audits(JsonDocument, names={"summed": "sum"}, after={"sum": ""}):
+    """Several audits.
+
+    Fields:
+        results: one for each target
+    """
+
+    results: Sequence[AuditResult | Failure]
+
+    @property
+    def summed(self) -> AuditSum:
+        """All targets together."""
+        audited = [result for result in self.results if isinstance(result, AuditResult)]
+        codes = Counter(code for r in audited for code in {finding.code for finding in r.findings})
+        return AuditSum(
+            len(self.results),
+            len(audited),
+            sum(not result.findings for result in audited),
+            {kind: sum(r.counts[kind] for r in audited) for kind in reversed(SEVERITIES)},
+            dict(sorted(codes.items())),
+        )
 
 
 def lay_out_rule(rule: Rule) -> Document:
@@ -264,19 +287,6 @@ def lay_out_rule(rule: Rule) -> Document:
         )
     )
     return Document(f"{rule.code} {rule.name}", (facts,))
-
-
-def rule_to_dict(rule: Rule) -> dict[str, Any]:
-    """A rule's own JSON form."""
-    return {
-        "code": rule.code,
-        "rule": rule.name,
-        "severity": rule.severity,
-        "deep": rule.deep,
-        "what": rule.what,
-        "why": rule.why,
-        "fix": rule.fix,
-    }
 
 
 def lay_out_rules(rules: Sequence[Rule], *, lines: bool = False) -> Document:
@@ -306,8 +316,3 @@ def _in_lines(rule: Rule) -> list[tuple[str, str]]:
         ("", f"why: {rule.why}"),
         ("", f"fix: {rule.fix}"),
     ]
-
-
-def rules_to_dict(rules: Sequence[Rule]) -> dict[str, Any]:
-    """The JSON form of a list of rules."""
-    return {"rules": [rule_to_dict(rule) for rule in rules]}

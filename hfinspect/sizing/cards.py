@@ -23,7 +23,10 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
+
+from ..core.json_form import JsonForm
+from ..core.records import dataclass
 
 _MIB: Final = 1024**2
 #: Of unified memory up to so many GB Metal recommends two thirds.
@@ -34,7 +37,8 @@ _NOT_SHARED: Final = frozenset({"card", "laptop", "tpu"})
 CardKind: TypeAlias = Literal["card", "laptop", "apple", "shared", "tpu"]
 
 
-class Card(NamedTuple):
+@dataclass(frozen=True)
+class Card(JsonForm, without="aliases proposed"):
     """An accelerator.
 
     Fields:
@@ -62,10 +66,6 @@ class Card(NamedTuple):
     source: str
     checked: str | None
     proposed: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {k: v for k, v in self._asdict().items() if k not in ("aliases", "proposed")}
 
 
 @cache

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..core.config import ModelConfig
+from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..errors import UnknownArchitectureError, UnnamedModelError
 from . import timm, trace_files
@@ -34,7 +35,12 @@ _FAMILIES = f"{__package__.rpartition('.')[0]}.architectures"
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(
+    JsonForm,
+    without="classes base base_prefix aliases file generates",
+    names={"class_names": "classes"},
+    after={"classes": "category", "default": "classes"},
+):
     """What the catalog knows of one model_type.
 
     ``classes`` maps class name -> builder; the first is taken where config.json names none.
@@ -55,6 +61,10 @@ class Family:
     source: str = "transformers"
     file: str = ""
     generates: frozenset[str] = frozenset()
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return tuple(self.classes)
 
     @property
     def default(self) -> str:

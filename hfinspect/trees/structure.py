@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import replace
 
 from ..core.components import Role
+from ..core.json_form import JsonForm
+from ..core.records import dataclass
 from ..core.tensor import TensorSpec
 from ..core.text import clean
 from .modules import Module, ModuleList
@@ -62,13 +64,23 @@ def _folded(modules: ModuleList, seen: dict[int, str]) -> list[str]:
     ]
 
 
-class Branch(NamedTuple):
-    """One module of an outline, or equal neighbours of a list as one.
+@dataclass(frozen=True)
+class Branch(
+    JsonForm,
+    without="name is_open has_more",
+    names={"class_name": "class", "times": "count", "is_tied": "tied"},
+):
+    """One module of an outline, or equal neighbours of a list as one. ``is_open`` says whether the
+    modules inside follow, ``has_more`` whether there are any.
 
-    ``path`` is dotted, with ``0-23`` for folded neighbours, ``times`` their number, ``depth`` 0 for
-    the root. ``parameters`` are the unique ones of all of them; ``is_tied`` says that all weights
-    are counted elsewhere. ``is_open`` says whether the modules inside follow, ``has_more`` whether
-    there are any.
+    Fields:
+        path: dotted, ``0-23`` for equal neighbours of a list; empty for the model
+        class_name: its class
+        detail: the arguments that ``print(model)`` shows
+        times [modules]: how many equal ones the row stands for
+        depth: 0 is the model; a module is inside of the last one before it of a smaller depth
+        parameters [parameters]: unique ones, of all that the row stands for
+        is_tied: all weights are counted at another module
     """
 
     path: str
@@ -164,7 +176,7 @@ def _children(
     """A child's own line says how many there are in one parent."""
     first, *rest = _branches(child, inner, path, level, depth, sums, seen)
     name = names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
-    yield first._replace(name=clean(name), times=len(names))
+    yield replace(first, name=clean(name), times=len(names))
     yield from rest
 
 

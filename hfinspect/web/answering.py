@@ -199,14 +199,14 @@ def _explain(question: Mapping[str, Any], reads: Reads) -> Made:
 
 def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import api
-    from ..reports.verdict import lay_out, to_dict
+    from ..reports.verdict import Audits, lay_out
 
     target = _target(question.get("target"))
     if not isinstance(target, str):
         raise UsageError("a config", "has no files to audit", hint="drop the folder")
     audited = api.audit(target, **reads)
     document = lay_out([audited], lines=False, fixes=True)
-    return Made(document.title, document, to_dict([audited]))
+    return Made(document.title, document, Audits([audited]).to_dict())
 
 
 def _compare(question: Mapping[str, Any], reads: Reads) -> Made:

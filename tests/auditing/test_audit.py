@@ -13,7 +13,7 @@ import pytest
 import hfinspect
 from hfinspect.auditing.run import MAX_PER_RULE
 from hfinspect.errors import EntryNotFoundError, NothingToInspectError, UsageError
-from hfinspect.reports.verdict import to_dict
+from hfinspect.reports.verdict import Audits
 
 from ..builders import write_config, write_sharded
 from ..schemas import conforms
@@ -55,7 +55,7 @@ def test_result_is_plain_data_by_its_schema(tmp_path: Path) -> None:
     files = made("sharded")
     cut(files, SHARDS[1], -10)
     result = hfinspect.audit(write(files, tmp_path))
-    conforms(to_dict([result]), "audit")
+    conforms(Audits([result]).to_dict(), "audit")
     assert result.counts["error"] == 1
     assert not result.ok
     finding = result.failing()[0]

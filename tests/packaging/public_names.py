@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -49,16 +50,17 @@ def _as_sorted(name: str) -> tuple[int, str]:
 
 
 def exports() -> str:
-    """``__all__``."""
+    """``__all__``, many names a line: nobody reads or edits it."""
     names = [name for words in homes().values() for name in words.split()]
     listed = sorted([*names, *OWN], key=_as_sorted)
-    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in listed) + "]\n"
+    filled = textwrap.fill(", ".join(f'"{name}"' for name in listed), WIDTH - 4)
+    return f"__all__ = [\n{textwrap.indent(filled, '    ')},\n]  # fmt: skip\n"
 
 
 def written(text: str) -> str:
     """The file with both parts as they follow."""
     text = re.sub(r"^if TYPE_CHECKING:\n(?:    .*\n)+", lambda _: imports(), text, flags=re.M)
-    return re.sub(r"^__all__ = \[\n(?:    .*\n)+\]\n", lambda _: exports(), text, flags=re.M)
+    return re.sub(r"^__all__ = \[\n(?:    .*\n)+\].*\n", lambda _: exports(), text, flags=re.M)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,12 @@ def tensors() -> Document:
 
 def tree() -> Document:
     part = hfinspect.predict(CONFIG)
-    return module_tree.lay_out(LONG, [module_tree.PartTree("", "", outline(part.root, part.specs))])
+    return module_tree.lay_out(
+        LONG,
+        module_tree.ModuleTrees(
+            LONG, (), (), [module_tree.PartTree("", "", None, outline(part.root, part.specs))]
+        ),
+    )
 
 
 def compare() -> Document:
