@@ -72,7 +72,12 @@ def _facts(training: Training) -> Facts:
     zero = f", ZeRO stage {training.zero} on {training.gpus} devices" if training.gpus > 1 else ""
     how = f"{training.method}, {training.optimizer}, {training.precision}{zero}"
     again = ", activations computed again" if training.checkpointing else ""
-    items = [("training", f"{how}, {training.batch} × {training.tokens:,} tokens{again}")]
+    # Where nothing that is counted grows with tokens, images have none.
+    grows = training.activations is not None or training.logits is not None
+    places = (
+        f"{training.batch} × {training.tokens:,} tokens" if grows else f"batch {training.batch}"
+    )
+    items = [("training", f"{how}, {places}{again}")]
     if training.rank is not None:
         items.append(("adapters", f"rank {training.rank} at {', '.join(training.targets)}"))
     if training.saved:

@@ -75,11 +75,11 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     Raises UsageError for a model type without a default, a name that no matrix has, and targets
     that are experts of a type whose old names peft does not take.
     """
-    kind = prediction.model_type or ""
+    kind = prediction.model_type or prediction.architecture
     names = targets or peft_types.DEFAULT_TARGETS.get(kind, ())
     if not names:
         raise UsageError(
-            f"adapters of {kind or prediction.architecture}",
+            f"adapters of {kind}",
             "have no default targets in peft 0.21.2",
             hint="--targets all-linear, or names such as 'q_proj,v_proj'",
         )
@@ -155,7 +155,7 @@ def _all_linear(every: Sequence[Matrix], kind: str, old: Sequence[str] | None) -
         if item.kind != "lm_head" and _is_linear(item, kind) and item.name not in (old or ())
     )
     if not linear and old is None:
-        raise UsageError(f"model type {kind}", "has no linear layer for an adapter")
+        raise UsageError(f"adapters of {kind}", "find no linear layer")
     return replace(
         _at_old_names(every, old, old, names) if old else Adapters(names, ()), linear=linear
     )
