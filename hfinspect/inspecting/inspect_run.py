@@ -174,8 +174,10 @@ def _from_source(
     from .tokenizer_notes import tokenizer_notes
 
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
-    if read.layout is Layout.SINGLE and not overrides:
-        read = replace(read, findings=(*read.findings, *tokenizer_notes(opened, read, file)))
+    notes: tuple[Finding, ...] = ()
+    if read.layout in (Layout.SINGLE, Layout.PIPELINE) and not overrides:
+        notes = tokenizer_notes(opened, read, file)
+        read = replace(read, findings=(*read.findings, *notes))
     inspected = inspect_read(name, opened.origin, read, reach)
     if inspected is not None:
         return inspected
@@ -183,7 +185,9 @@ def _from_source(
         raise read.refused or no_weights(opened, read.files)
     is_whole_repo = not file and not (overrides and PIPELINE_FILE in read.files)
     several = (
-        promise.made(partial(inspect_declared, name, opened, overrides)) if is_whole_repo else None
+        promise.made(partial(inspect_declared, name, opened, overrides, notes))
+        if is_whole_repo
+        else None
     )
     if several is not None:
         return several

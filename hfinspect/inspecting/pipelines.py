@@ -179,7 +179,10 @@ def several_models(name: str, parts: Sequence[tuple[str, str | None]]) -> Nothin
 
 
 def inspect_declared(
-    name: str, opened: Source, overrides: Mapping[str, Any] | None = None
+    name: str,
+    opened: Source,
+    overrides: Mapping[str, Any] | None = None,
+    notes: Sequence[Finding] = (),
 ) -> Inspected | None:
     """A model of several parts from the configs of these alone; None where it is a single one.
 
@@ -190,7 +193,7 @@ def inspect_declared(
     if model is None:
         return None
     parts: list[tuple[Member, Inspection]] = []
-    findings: list[Finding] = []
+    findings = [*notes]
     changes: list[Override] = []
     for part in model.parts:
         place = f"{part.name}/{config_name(part.declared)}".lstrip("/")

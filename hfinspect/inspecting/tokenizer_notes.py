@@ -7,15 +7,19 @@ GGUF file the key-values are there already. Of a repo on the Hub nothing more is
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..checkpoints.read import ModelFiles, folder_of
-from ..checkpoints.tokenizer_files import SMALL, TEMPLATE, read_tokenizer_files
+from ..checkpoints.repo_layout import PIPELINE_FILE
+from ..checkpoints.tokenizer_files import SMALL, TEMPLATE, read_tokenizer_files, tokenizer_folders
 from ..core.checkpoint import Finding
 from ..sources.source import FileEntry, Source
 
 
 def tokenizer_notes(source: Source, read: ModelFiles, file: str | None) -> tuple[Finding, ...]:
     """One finding where files disagree by more than a note; none where nothing was read."""
+    if PIPELINE_FILE in read.files and file is None:
+        return _of_pipeline(source, read) if source.is_near else ()
     checkpoint = read.checkpoint
     shard = checkpoint.shards[0] if checkpoint is not None and checkpoint.shards else None
     gguf = shard if shard is not None and shard.format == "gguf" else None
@@ -32,6 +36,15 @@ def tokenizer_notes(source: Source, read: ModelFiles, file: str | None) -> tuple
         model = ModelRead(read.config, model.config_path, None, gguf.metadata, gguf.file)
     facts = tokenizer_facts(source.origin.name, source.origin, files, model)
     return _summed(facts.findings)
+
+
+def _of_pipeline(source: Source, read: ModelFiles) -> tuple[Finding, ...]:
+    from .tokenizer_parts import pipeline_facts
+
+    folders = tuple(filter(None, tokenizer_folders(read.files)))
+    facts = pipeline_facts("", source, read.files, folders, lambda _: None, tokens=False)
+    pairs = ((part.component, finding) for part in facts.parts for finding in part.findings)
+    return _summed(tuple(replace(one, file=one.file or component) for component, one in pairs))
 
 
 def _has_any(files: Mapping[str, FileEntry], folder: str) -> bool:

@@ -35,6 +35,7 @@ from ..core.tokenizer_facts import (
     TokenizerFacts,
     Vocabulary,
 )
+from ..formats.gguf.key_values import ADDED_KEY, TOKENS_KEY
 
 #: The keys under which GGUF has their ids, and those of llama.cpp's own roles.
 _GGUF_IDS: Final = {
@@ -65,6 +66,11 @@ def tokenizer_facts(
     read = read._replace(table=table)
     added = added_tokens(read)
     added += appended(table, added, _configs(read))
+    added += [
+        AddedToken(token, number, None, model.gguf, number)
+        for token, number in model.added.items()
+        if number is not None
+    ]
     contents = {one.content for one in added}
     templates = [_unknown(one, read.table, contents) for one in chat_templates(read, model)]
     files = [*(one.path for one in read.json.values()), *read.templates]
@@ -80,10 +86,19 @@ def tokenizer_facts(
         templates=tuple(templates),
         context=context_lengths(read, model),
     )
-    conflicts = id_conflicts(read.table, added)
+    conflicts = (*id_conflicts(read.table, added), *_without_id(model))
     partly = _partly_known(table, facts.vocabulary.tokenizer_class)
     differ = disagreements(facts, _name(origin, model), model.config_path)
     return replace(facts, findings=(*read.findings, *partly, *conflicts, *differ))
+
+
+def _without_id(model: ModelRead) -> Iterator[Finding]:
+    tokens = [token for token, number in model.added.items() if number is None]
+    if tokens:
+        have = "is" if len(tokens) == 1 else "are"
+        text = f"{len(tokens):,} of tokenizer.ggml.added_tokens {have} not in tokenizer.ggml.tokens"
+        text = f"{text}, where llama.cpp takes all ids from: {clean(tokens[0], 40)}"
+        yield Finding("added-token-without-id", text, model.gguf)
 
 
 def _partly_known(table: TokenTable | None, declared: str | None) -> Iterator[Finding]:
@@ -129,6 +144,7 @@ class ModelRead:
         gguf: that file; empty for any other model
         types: how many of its tokens are of each type; empty where that is not known
         shard: the GGUF file's header, where there is no inspection of it
+        added: token that the GGUF file lists as added -> its id; None where it has none
     """
 
     config: Mapping[str, object] | None = None
@@ -138,6 +154,7 @@ class ModelRead:
     gguf: str = ""
     types: Mapping[str, int] = field(default_factory=dict)
     shard: Shard | None = None
+    added: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def facts(self) -> ModelFacts:
@@ -179,19 +196,20 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
     tokens = len(contents | table.ids.keys()) if table and complete else None
     file, kind, base = (table.file, table.kind, len(table.ids)) if table else (None, None, None)
     base = table.size if table and table.size is not None else base
-    if model.metadata is not None and (count := _length(model.metadata)) is not None:
+    if model.metadata is not None and (count := _length(model.metadata, TOKENS_KEY)) is not None:
         name = model.metadata.get("tokenizer.ggml.model")
         file, kind, base, tokens = model.gguf, name if isinstance(name, str) else None, count, count
         highest, ids = count - 1, set(range(count))
-    numbers = len(contents), len({one.content for one in added if one.special})
+    listed = len(model.added) or _length(model.metadata or {}, ADDED_KEY) or 0
+    numbers = max(len(contents), listed), len({one.content for one in added if one.special})
     unused = None if tokens is None or highest is None else highest + 1 - len(ids)
     types = table.types if table else model.types
     if model.types:
         control = types.get("control", 0)
-        numbers = control + types.get("user_defined", 0), control
+        numbers = max(control + types.get("user_defined", 0), numbers[0]), control
         unused = types.get("unused", 0)
     padding = beyond = None
-    if rows is not None and highest is not None and (table or model.gguf):
+    if rows is not None and highest is not None:
         beyond = sum(number >= rows for number in ids)
         padding = max(rows - highest - 1, 0) if complete or model.gguf else None
     return Vocabulary(
@@ -214,9 +232,9 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
     )
 
 
-def _length(metadata: Mapping[str, object]) -> int | None:
+def _length(metadata: Mapping[str, object], key: str) -> int | None:
     """How many tokens a GGUF file lists; of a long list only its length is kept."""
-    tokens = metadata.get("tokenizer.ggml.tokens")
+    tokens = metadata.get(key)
     length = tokens.get("length") if isinstance(tokens, Mapping) else None
     return len(tokens) if isinstance(tokens, list) else _whole(length)
 

@@ -6,13 +6,17 @@ import base64
 import csv
 import io
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.errors import NothingToInspectError, RepoNotFoundError, UsageError
+from hfinspect.inspecting.token_types import texts_of
 
 from ..auditing.sound import CONFIG, made, write
 from ..builders import write_config
@@ -225,6 +229,56 @@ def test_types_cost_one_request_of_their_size(hub: HubServer) -> None:
     hub.meter.clear()
     assert hfinspect.tokenizer("org/gguf", **access).vocabulary.types["control"] == 40
     assert len(hub.meter.requests) <= before + 1
+
+
+def gguf_with_added(count: int, added: list[str], order: str = "<") -> bytes:
+    writer = GgufWriter(order).text("general.architecture", "llama").u32("llama.block_count", 1)
+    writer.text("tokenizer.ggml.model", "gpt2")
+    writer.texts("tokenizer.ggml.tokens", [f"t{n}" for n in range(count - 2)] + ["<é>", "t0"])
+    writer.texts("tokenizer.ggml.added_tokens", added)
+    return writer.tensor("token_embd.weight", (count, 16), 0, 0).bytes(count * 16 * 4)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("count", [30, 2000])
+@pytest.mark.parametrize("more", [0, 90])
+def test_tokens_that_a_gguf_file_lists_as_added(
+    tmp_path: Path, order: str, count: int, more: int
+) -> None:
+    """Few are in the metadata, of many only their place: both are looked up."""
+    added = ["<é>", "t0", *[f"<gone {n}>" for n in range(more)]]
+    (tmp_path / "m.gguf").write_bytes(gguf_with_added(count, added, order))
+    facts = hfinspect.tokenizer(tmp_path / "m.gguf")
+    assert (facts.vocabulary.tokens, facts.vocabulary.added) == (count, len(added))
+    ids = [(one.content, one.id, one.file) for one in facts.added_tokens]
+    assert ids == [("<é>", count - 2, "m.gguf"), ("t0", 0, "m.gguf")]
+    assert rules(facts) == ["added-token-without-id"] * bool(more)
+    if more:
+        assert facts.findings[0].text == (
+            "90 of tokenizer.ggml.added_tokens are not in tokenizer.ggml.tokens, where llama.cpp "
+            "takes all ids from: <gone 0>"
+        )
+
+
+def test_added_tokens_of_a_gguf_file_cost_a_request_each_array(hub: HubServer) -> None:
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False}
+    hub.add("org/gguf", {"m.gguf": gguf_with_added(30_000, ["<é>"])})
+    hub.meter.clear()
+    hfinspect.inspect("org/gguf", **access)
+    before = len(hub.meter.requests)
+    hub.meter.clear()
+    assert hfinspect.tokenizer("org/gguf", **access).added_tokens[0].id == 29_998
+    assert len(hub.meter.requests) <= before + 1
+
+
+@given(st.lists(st.text(), max_size=20), st.sampled_from("<>"), st.binary(max_size=30))
+def test_texts_of_an_array_come_back(texts: list[str], order: str, junk: bytes) -> None:
+    raw = [text.encode("utf-8", "backslashreplace") for text in texts]
+    data = b"".join(struct.pack(f"{order}Q", len(one)) + one for one in raw)
+    assert texts_of(data, len(texts), order) == [one.decode() for one in raw]
+    assert texts_of(data + b"\0", len(texts), order) is None
+    assert texts_of(data[:-1], len(texts), order) is None or not texts
+    assert len(texts_of(junk, 3, order) or "abc") == 3
 
 
 def pipeline() -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...checkpoints.tokenizer_files import SMALL, TokenizerRead, template_paths
 from ...core.once import once_each
 from ...core.tokenizer_facts import TokenizerFacts
-from ...inspecting.token_types import token_types
+from ...inspecting.token_types import added_ids_of, token_types
 from ...inspecting.tokenizing import ModelRead, tokenizer_facts
 from .target import Folder, TargetFacts
 
@@ -39,5 +39,6 @@ def _of_folder(facts: TargetFacts, folder: Folder) -> TokenizerFacts:
         gguf.path if gguf is not None and shard is not None else "",
         token_types(shard, None) if shard is not None else {},
         shard,
+        added_ids_of(shard, None) if shard is not None else {},
     )
     return tokenizer_facts(facts.origin.name, facts.origin, read, model)

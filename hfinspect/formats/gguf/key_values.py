@@ -30,8 +30,9 @@ MAX_KEPT_BYTES = 8 * 1024 * 1024
 #: Arrays inside arrays; llama.cpp writes none.
 MAX_NESTING = 8
 
-#: The array of which a long one is said to stand at a byte, for whoever counts it.
+#: Arrays of which a long one is said to stand at a byte, for whoever counts or looks up its items.
 TYPES_KEY = "tokenizer.ggml.token_type"
+TOKENS_KEY, ADDED_KEY = "tokenizer.ggml.tokens", "tokenizer.ggml.added_tokens"
 
 _STRING, _ARRAY, _BOOL = 8, 9, 7
 #: Value type -> (name, struct code); sizes follow from the code.
@@ -150,9 +151,13 @@ class ValueReader:
         if kind == _STRING:
             count = self.counted(f"the length of {key!a:.200}", 2**40, 8)
             listed = count if count <= MAX_KEPT_TEXTS else FIRST_ITEMS
+            start = self.cursor.position
             items: list[object] = [self._kept_text(key) for _ in range(listed)]
             self._skip_texts(count - listed)
-            return _array_value("string", count, items)
+            texts = _array_value("string", count, items)
+            if isinstance(texts, dict) and key in (TOKENS_KEY, ADDED_KEY):
+                return {**texts, "at": start, "end": self.cursor.position}
+            return texts
         if kind == _ARRAY:
             count = self.counted(f"the length of {key!a:.200}", MAX_KEPT_NUMBERS, 12)
             return [self._array(key, depth + 1) for _ in range(count)]
