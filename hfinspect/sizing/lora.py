@@ -81,7 +81,7 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
         raise UsageError(
             f"adapters of {kind}",
             "have no default targets in peft 0.21.2",
-            hint="--targets all-linear, or names such as 'q_proj,v_proj'",
+            hint="name the targets: 'all-linear', or 'q_proj,v_proj'",
         )
     if kind in peft_types.RENAMED:
         raise UsageError(
