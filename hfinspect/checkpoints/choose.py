@@ -20,12 +20,7 @@ MAX_SHARDS = 10_000
 BY_NAME = ", by its name"
 
 _FORMAT_ORDER = {name: rank for rank, name in enumerate(MODULES)}
-_KIND_ORDER = {
-    FileKind.MODEL: 0,
-    FileKind.WEIGHTS: 1,
-    FileKind.ORIGINAL: 2,
-    FileKind.ADAPTER: 3,
-}
+_KIND_ORDER = {FileKind.MODEL: 0, FileKind.WEIGHTS: 1, FileKind.ORIGINAL: 2, FileKind.ADAPTER: 3}
 _FORMAT_WORDS = {"safetensors": "safetensors", "torch": "PyTorch", "gguf": "GGUF"}
 
 

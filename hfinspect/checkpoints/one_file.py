@@ -184,10 +184,7 @@ def read_shard(
 
 
 def _read_now(
-    reader: SourceReader,
-    format_name: str,
-    guess: FirstGuess,
-    keep: Callable[[Header], None] | None,
+    reader: SourceReader, format_name: str, guess: FirstGuess, keep: Callable[[Header], None] | None
 ) -> Read[Shard]:
     """The same; the file is looked for while the index is on its way that says how much to read."""
     early, at_hand = guess.early, 0

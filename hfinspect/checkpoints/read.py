@@ -11,12 +11,7 @@ from typing import cast
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.progress import Count, Progress
 from ..core.records import dataclass
-from ..errors import (
-    ConfigError,
-    HfinspectError,
-    NothingToInspectError,
-    UnsupportedFormatError,
-)
+from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnsupportedFormatError
 from ..layers.sentence_modules import CONFIG_FILES
 from ..sources.source import FileEntry, Source
 from .choose import OtherFile, WeightChoice, choose, unsupported

@@ -95,10 +95,7 @@ class Shards(NamedTuple):
 
 
 def shards_of(
-    own: Sequence[str],
-    missing: tuple[str, ...],
-    index: ShardIndex | None,
-    files: Container[str],
+    own: Sequence[str], missing: tuple[str, ...], index: ShardIndex | None, files: Container[str]
 ) -> Shards:
     """The shards among ``files``: as the index says, or failing that their names (``own`` and
     ``missing``)."""

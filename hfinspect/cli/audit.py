@@ -27,8 +27,7 @@ _THRESHOLDS = ("error", "warning", "note", "never")
 
 def register(app: typer.Typer) -> None:
     app.command(
-        "audit",
-        epilog="Example: hfinspect audit ./checkpoint --fail-on warning --format sarif",
+        "audit", epilog="Example: hfinspect audit ./checkpoint --fail-on warning --format sarif"
     )(audit)
 
 
@@ -96,8 +95,7 @@ def audit(
         ),
     ] = None,
     list_: Annotated[
-        bool,
-        typer.Option("--list", help="List the rules, limited by --select and --ignore."),
+        bool, typer.Option("--list", help="List the rules, limited by --select and --ignore.")
     ] = False,
     *,
     part: ModelPart,

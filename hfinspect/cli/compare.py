@@ -52,8 +52,7 @@ def compare(
         ),
     ] = False,
     values: Annotated[
-        bool,
-        typer.Option("--values", help="Compare all weights of models on this machine."),
+        bool, typer.Option("--values", help="Compare all weights of models on this machine.")
     ] = False,
     format_: options.Format = "table",
     output: options.Output = None,

@@ -55,12 +55,7 @@ def to_folder(
 
 
 def _refresh(
-    plan: ScanPlan,
-    path: Path,
-    job: Job,
-    executor: Executor | None,
-    tally: Tally,
-    dataset: Dataset,
+    plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally, dataset: Dataset
 ) -> None:
     """All rows anew next to those that are there, which they replace in the end."""
     fresh = dataset.begin_refresh()

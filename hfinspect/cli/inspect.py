@@ -47,8 +47,7 @@ def inspect(
     *,
     reading: ReadAs,
     by: Annotated[
-        str,
-        typer.Option(help=f"Group by {listed(GROUPS)}.", autocompletion=lambda: list(GROUPS)),
+        str, typer.Option(help=f"Group by {listed(GROUPS)}.", autocompletion=lambda: list(GROUPS))
     ] = "component",
     part: ChangedPart,
     format_: options.PicturedFormat = "table",

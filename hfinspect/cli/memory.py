@@ -50,10 +50,7 @@ def memory(
     training: TrainingOptions,
     details: Annotated[
         bool,
-        typer.Option(
-            "--details",
-            help="Also show how each number was computed, layer by layer.",
-        ),
+        typer.Option("--details", help="Also show how each number was computed, layer by layer."),
     ] = False,
     reading: ModelReading,
     format_: options.Format = "table",

@@ -138,10 +138,7 @@ Format = Annotated[str, format_option(tuple(FORMATS))]
 PlainFormat = Annotated[
     str,
     typer.Option(
-        "--format",
-        "-f",
-        help=f"{listed(tuple(FORMATS))}.",
-        autocompletion=lambda: list(FORMATS),
+        "--format", "-f", help=f"{listed(tuple(FORMATS))}.", autocompletion=lambda: list(FORMATS)
     ),
 ]
 #: That of inspect.
@@ -186,8 +183,7 @@ def _silenced(value: bool) -> bool:
 
 
 Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Do not show progress on stderr.", callback=_silenced),
+    bool, typer.Option("--quiet", "-q", help="Do not show progress on stderr.", callback=_silenced)
 ]
 
 

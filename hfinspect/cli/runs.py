@@ -39,12 +39,7 @@ def runs(
 
     checked_format(format_)
     with reading_line(model, revision=reading.revision) as progress:
-        answers = api.runs(
-            model,
-            **given(asked, reading),
-            **access.given(),
-            progress=progress,
-        )
+        answers = api.runs(model, **given(asked, reading), **access.given(), progress=progress)
     emit(format_, lambda: lay_out(answers, drawn=format_ == "html"), answers.to_dict, output)
     if answers.answer != "yes":
         raise typer.Exit(1 if answers.answer == "no" else UNDECIDED)

@@ -107,8 +107,7 @@ def scan(
         ),
     ] = False,
     format_: Annotated[
-        str | None,
-        options.format_option(OF_ROWS, " Default: table on a terminal, else jsonl."),
+        str | None, options.format_option(OF_ROWS, " Default: table on a terminal, else jsonl.")
     ] = None,
     output: options.RowsOutput = None,
     columns: Annotated[
@@ -121,8 +120,7 @@ def scan(
         bool, typer.Option("--resume", help="Continue after the rows that the file already has.")
     ] = False,
     overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Begin again: delete the rows that the file has."),
+        bool, typer.Option("--overwrite", help="Begin again: delete the rows that the file has.")
     ] = False,
     refresh: Annotated[
         bool,
@@ -215,9 +213,7 @@ def scan(
         raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
     if query and targets is not None:
         raise UsageError(
-            targets,
-            "is a list, but Hub options were given too",
-            expected="one of them",
+            targets, "is a list, but Hub options were given too", expected="one of them"
         )
     if totals_only:
         if recursive:

@@ -63,12 +63,7 @@ def tensors(
     if sort is not None:
         checked("--sort", sort, TENSOR_SORTS)
     with reading_line(model, revision=reading.revision) as progress:
-        inspection = api.inspect(
-            model,
-            **given(reading),
-            **access.given(),
-            progress=progress,
-        )
+        inspection = api.inspect(model, **given(reading), **access.given(), progress=progress)
     on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"
     fold = on_screen and not every
     named = [t for t in inspection.tensors if match is None or fnmatchcase(t.name, match)]

@@ -48,10 +48,5 @@ def tokenizer(
 
     checked_format(format_)
     with reading_line(model, revision=part.revision) as progress:
-        facts = api.tokenizer(
-            model,
-            **given(part),
-            **access.given(),
-            progress=progress,
-        )
+        facts = api.tokenizer(model, **given(part), **access.given(), progress=progress)
     emit(format_, lambda: lay_out(facts), facts.to_dict, output)

@@ -33,15 +33,7 @@ TENSOR_SORTS: Final = ("size", "name", "layer")
 #: Whose rules a cache follows.
 ENGINES: Final = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 #: What loads a model, as ``runs`` answers.
-LOADERS: Final = (
-    "transformers",
-    "vllm",
-    "sglang",
-    "llama.cpp",
-    "mlx-lm",
-    "onnx",
-    "tensorrt-llm",
-)
+LOADERS: Final = ("transformers", "vllm", "sglang", "llama.cpp", "mlx-lm", "onnx", "tensorrt-llm")
 
 #: Which state training keeps for each parameter.
 OPTIMIZERS: Final = tuple(

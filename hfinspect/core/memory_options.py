@@ -165,8 +165,7 @@ class TrainingOptions:
     )
     optimizer: str = option("adamw", f"Optimizer: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS)
     precision: str = option(
-        "mixed",
-        "Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast).",
+        "mixed", "Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast)."
     )
     gpus: int = option(1, "Data parallelism: number of devices.", least=1)
     zero: int = option(0, "ZeRO stage; the devices share the training state.", least=0, most=3)

@@ -46,10 +46,7 @@ def _left_out(d: Derivation) -> Iterator[Way]:
         d, "no-embeddings", "embeddings left out", lambda _, f: f.component is Component.EMBEDDING
     )
     yield without(
-        d,
-        "no-biases",
-        "biases left out",
-        lambda _, f: f.bias and f.component is not Component.NORM,
+        d, "no-biases", "biases left out", lambda _, f: f.bias and f.component is not Component.NORM
     )
     yield without(d, "no-biases-at-all", "biases left out, those of norms too", lambda _, f: f.bias)
     for component, what in ((Component.ATTENTION, "attention"), (Component.MLP, "MLP")):

@@ -27,11 +27,7 @@ from .notes import notes_of
 from .polynomials import unknown
 
 
-def explained(
-    target: str,
-    inspection: Inspection,
-    d: Derivation,
-) -> Explanation:
+def explained(target: str, inspection: Inspection, d: Derivation) -> Explanation:
     """The explanation of a derivation; what ``inspection`` measured stands next to it where it
     read headers."""
     prediction, config, ledger = d.prediction, d.config, d.ledger

@@ -25,10 +25,7 @@ _MODELS: Final[Mapping[str, Mapping[str, Any]]] = {
         "num_attention_heads": 16,
         "intermediate_size": 4096,
     },
-    "distilbert-base-uncased": {
-        "model_type": "distilbert",
-        "architectures": ["DistilBertModel"],
-    },
+    "distilbert-base-uncased": {"model_type": "distilbert", "architectures": ["DistilBertModel"]},
     "t5-small": {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]},
 }
 

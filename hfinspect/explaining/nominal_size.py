@@ -42,10 +42,7 @@ def name_size_of(name: str, counts: Sequence[Candidate], active: int | None) -> 
 
 
 def _name_size(
-    match: re.Match[str],
-    counts: Sequence[Candidate],
-    active: int | None,
-    name: str,
+    match: re.Match[str], counts: Sequence[Candidate], active: int | None, name: str
 ) -> NameSize:
     low, high, cut, size_text = _range(match)
     text = match[0]

@@ -30,15 +30,7 @@ MAX_READINGS = 3
 #: For a rounded count two conventions are enough to reach almost any: one, of a whole module.
 MAX_ROUNDED = 1
 
-_UNITS = {
-    "k": 10**3,
-    "m": 10**6,
-    "b": 10**9,
-    "g": 10**9,
-    "t": 10**12,
-    "万": 10**4,
-    "亿": 10**8,
-}
+_UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12, "万": 10**4, "亿": 10**8}
 _SEPARATORS = re.compile("[,_'’ \u00a0\u202f]")
 #: Digits, in groups of three if there are any separators: 1,5B is not 15 billion.
 _GROUPED = re.compile(r"[0-9]{1,12}|[0-9]{1,3}(?:[,_'’ \u00a0\u202f][0-9]{3}){1,4}")

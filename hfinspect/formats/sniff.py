@@ -41,10 +41,7 @@ NOT_WEIGHTS = {
         "a Git LFS pointer in place of the file",
         "fetch the content with `git lfs pull` or `hf download`",
     ),
-    "xet-pointer": (
-        "a Xet pointer in place of the file",
-        "fetch the content with `hf download`",
-    ),
+    "xet-pointer": ("a Xet pointer in place of the file", "fetch the content with `hf download`"),
     "html-page": (
         "an HTML page in place of the file",
         "a login, proxy or error page was saved; download the file itself",

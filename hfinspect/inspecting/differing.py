@@ -34,10 +34,7 @@ _BOOKKEEPING = Role.QUANTIZATION
 
 
 def compared(
-    placed: Labelled,
-    prediction: Prediction,
-    decoded: Mapping[str, Decoded],
-    table: TensorTable,
+    placed: Labelled, prediction: Prediction, decoded: Mapping[str, Decoded], table: TensorTable
 ) -> Expectation:
     """Where the tensors of a table differ from those predicted.
 

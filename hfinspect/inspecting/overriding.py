@@ -171,10 +171,7 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
 
 
 def _without_effect(
-    config: Mapping[str, Any],
-    overrides: Mapping[str, Any],
-    prediction: Prediction,
-    names: _Names,
+    config: Mapping[str, Any], overrides: Mapping[str, Any], prediction: Prediction, names: _Names
 ) -> Sequence[Finding]:
     """The overrides that change no tensor: left out, the prediction is the same."""
     from ..analysis.quantization.packing import packing

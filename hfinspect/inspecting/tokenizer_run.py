@@ -50,12 +50,7 @@ def tokenizer_target(
 
 
 def _read(
-    name: str,
-    ref: ModelRef,
-    opened: Source,
-    access: Access,
-    source: SourceChoice,
-    file: str | None,
+    name: str, ref: ModelRef, opened: Source, access: Access, source: SourceChoice, file: str | None
 ) -> TokenizerFacts:
     files = opened.list_files()
     folders = tokenizer_folders(files)
@@ -83,12 +78,7 @@ def _read(
 
 
 def _model(
-    name: str,
-    ref: ModelRef,
-    opened: Source,
-    access: Access,
-    source: SourceChoice,
-    file: str | None,
+    name: str, ref: ModelRef, opened: Source, access: Access, source: SourceChoice, file: str | None
 ) -> tuple[Inspected | None, tuple[Finding, ...]]:
     """The model, or a finding that says why there is none."""
     try:

@@ -12,13 +12,7 @@ from ..analysis.template_abilities import abilities, templates_in
 from ..analysis.tokenizer_checks import disagreements
 from ..analysis.vocabulary_rows import GGUF_EMBEDDING, embedding_rows, head_rows, vocab_size
 from ..checkpoints.token_layouts import appended, placed, role_tokens
-from ..checkpoints.token_table import (
-    ADDING,
-    TokenTable,
-    added_by,
-    all_added,
-    id_conflicts,
-)
+from ..checkpoints.token_table import ADDING, TokenTable, added_by, all_added, id_conflicts
 from ..checkpoints.tokenizer_files import SMALL, TEMPLATE, TokenizerRead
 from ..core.checkpoint import Finding, Shard
 from ..core.model_facts import ModelFacts

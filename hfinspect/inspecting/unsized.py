@@ -14,12 +14,7 @@ from ..core.checkpoint import Finding
 from ..core.expectation import NO_SIZES
 from ..core.refs import Origin
 from ..core.results import Inspection
-from ..errors import (
-    HfinspectError,
-    NoComponentError,
-    UnknownArchitectureError,
-    UnnamedModelError,
-)
+from ..errors import HfinspectError, NoComponentError, UnknownArchitectureError, UnnamedModelError
 from .build import Inspected
 from .pipelines import not_there
 

@@ -206,11 +206,7 @@ def mixtral(
 
 
 #: Experts as DeepSeek-V3's classes hold them.
-DEEPSEEK: dict[str, Part] = {
-    "experts": each,
-    "gate": corrected(),
-    "shared_experts": always,
-}
+DEEPSEEK: dict[str, Part] = {"experts": each, "gate": corrected(), "shared_experts": always}
 #: And as Qwen's do: the shared one, where there is one, is behind a gate.
 QWEN: dict[str, Part] = {
     "gate": scores(),

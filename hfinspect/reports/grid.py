@@ -87,11 +87,7 @@ class Grid(Picture):
         values = [row[at] for row in self.rows]
         counts = [sum(bar.holds(value) for value in values) for bar in chart.bars]
         most = max(counts, default=0) or 1
-        columns = (
-            Column("range", ""),
-            Column("models", "models", "int"),
-            Column("bar", "", "bar"),
-        )
+        columns = (Column("range", ""), Column("models", "models", "int"), Column("bar", "", "bar"))
         bars = zip(chart.bars, counts, strict=True)
         rows = tuple((bar.label, n, (("mlp", n / most),)) for bar, n in bars)
         return Table(columns, rows, title=chart.title)

@@ -21,15 +21,7 @@ from typing import Any, Final
 from ..core.text import byte_size, clean, clean_lines
 from . import grid
 from .document import Block, Column, Document, Facts, Paragraph, Picture, Preformatted, Table
-from .drawings import (
-    Chapter,
-    MemoryCurves,
-    StackedBar,
-    Strips,
-    Treemap,
-    fewer,
-    without_chapters,
-)
+from .drawings import Chapter, MemoryCurves, StackedBar, Strips, Treemap, fewer, without_chapters
 from .grid import Grid
 from .palette import PART, ink_of, patterns, variables
 from .shortened import shortened

@@ -22,16 +22,7 @@ from ..explaining.low_rank import low_rank
 from ..sizing.curves import CurveInputs, Curves
 from . import adapter_lines, explained, memory_screen, overview, verdict
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
-from .drawings import (
-    Chapter,
-    Leaf,
-    Measure,
-    StackedBar,
-    Stretch,
-    Strips,
-    Treemap,
-    fewer,
-)
+from .drawings import Chapter, Leaf, Measure, StackedBar, Stretch, Strips, Treemap, fewer
 from .tokenizer_screen import tokenizer_blocks
 
 #: Tiles and rows of tensors; the smallest are counted together. No model that repeats a layer has

@@ -132,9 +132,7 @@ def _fitting(text: str, width: float, char: float) -> str:
     return text[: max(room - 1, 0)] + "…" if room > 2 else ""
 
 
-def _legend_lines(
-    pieces: tuple[tuple[str, float, str], ...],
-) -> list[list[tuple[float, str, str]]]:
+def _legend_lines(pieces: tuple[tuple[str, float, str], ...]) -> list[list[tuple[float, str, str]]]:
     """(left, component, label) line by line: every component of at least ``_LEAST``."""
     lines: list[list[tuple[float, str, str]]] = []
     left = float(WIDTH)

@@ -12,12 +12,7 @@ from typing import TypeVar
 
 from ..core.paths import why_unsafe
 from ..core.refs import OriginKind
-from ..errors import (
-    EntryNotFoundError,
-    HfinspectError,
-    LimitError,
-    UnreadableError,
-)
+from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError
 from .local_paths import refuse_outside
 from .source import DiskSource, FileEntry, Origin
 

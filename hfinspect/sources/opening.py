@@ -33,9 +33,7 @@ def resolve(
         return ModelRef(os.fspath(target), path=os.fspath(target))
     if not isinstance(target, str):
         raise UsageError(
-            "target",
-            f"is {of_type(target)}",
-            expected="a repo id, a path or a config",
+            "target", f"is {of_type(target)}", expected="a repo id, a path or a config"
         )
     if endpoint is None and target[:8].lower().startswith(("http://", "https://")):
         from .hub.settings import hub_constants

@@ -95,10 +95,7 @@ def compare_names(
     parameters = sum(group.elements for group in promised.values()) + rest[1]
     return GgufComparison(
         Expectation(
-            parameters=parameters,
-            missing=tuple(missing),
-            unexpected=unexpected,
-            reshaped=reshaped,
+            parameters=parameters, missing=tuple(missing), unexpected=unexpected, reshaped=reshaped
         ),
         tuple(spec.name for spec in unnamed),
         rest if unnamed else (0, 0),

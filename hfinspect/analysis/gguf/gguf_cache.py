@@ -142,10 +142,7 @@ class _KeyReader:
     """``llama_hparams`` as the loader fills them, as far as caches depend on them."""
 
     def __init__(
-        self,
-        architecture: str,
-        metadata: Mapping[str, object],
-        shapes: Mapping[str, Sequence[int]],
+        self, architecture: str, metadata: Mapping[str, object], shapes: Mapping[str, Sequence[int]]
     ) -> None:
         self.architecture = architecture
         self.keys = keys = KeyNumbers(metadata, architecture)

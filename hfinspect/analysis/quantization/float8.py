@@ -93,8 +93,7 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
             _NO_READING,
         ),
         **dict.fromkeys(
-            ("bailing_hybrid", "glm5_next", "glm5_next_text", "kimi_linear", "olmo_hybrid"),
-            _PIECES,
+            ("bailing_hybrid", "glm5_next", "glm5_next_text", "kimi_linear", "olmo_hybrid"), _PIECES
         ),
         **dict.fromkeys(("step3p5_vision", "tipsv2_text_model", "unlimited_ocr"), NOT_AS_NAMED),
     }
@@ -306,10 +305,7 @@ def _is_size(value: object) -> bool:
 #: is in a module of its own, by the modules' names) what the scales are called.
 _GATE_UP, _DOWN = "gate_up_proj", "down_proj"
 _PAIRS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        _GATE_UP: (_DOWN, "_scale_inv"),
-        "w13_weight": ("w2_weight", "_scale"),
-    }
+    {_GATE_UP: (_DOWN, "_scale_inv"), "w13_weight": ("w2_weight", "_scale")}
 )
 #: GraniteMoE's modules, of which transformers renames the weights alone.
 _GRANITE = MappingProxyType({"input_linear": _GATE_UP, "output_linear": _DOWN})

@@ -62,10 +62,7 @@ def _entry(module: StoredModule, declared: Declared) -> Mapping[str, object]:
 
 
 def _bits_and_inputs(
-    weight: StoredTensor,
-    scales: StoredTensor,
-    entry: Mapping[str, object],
-    promised: int | None,
+    weight: StoredTensor, scales: StoredTensor, entry: Mapping[str, object], promised: int | None
 ) -> tuple[int, int] | None:
     if not weight.shape or weight.shape[:-1] != scales.shape[:-1] or not weight.elements:
         return None

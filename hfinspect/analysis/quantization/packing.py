@@ -89,9 +89,7 @@ def packing(
     result = Packing(specs, Quantization(declared.method), dtype)
     counts = _counts(result.tensors, dtype)
     return replace(
-        result,
-        summary=_summary(declared, counts),
-        findings=(*walk.findings, *_unsized(counts)),
+        result, summary=_summary(declared, counts), findings=(*walk.findings, *_unsized(counts))
     )
 
 

@@ -34,12 +34,7 @@ from ...sources.local import HIDDEN
 from ...sources.pointers import MAX_POINTER
 from ...sources.source import FileEntry, Source
 from .card import ModelCard, read_card
-from .companions_read import (
-    CONFIGS,
-    MAX_OTHER_FILES,
-    MAX_OTHER_JSON,
-    MAX_REMOTE_TOKENIZER_BYTES,
-)
+from .companions_read import CONFIGS, MAX_OTHER_FILES, MAX_OTHER_JSON, MAX_REMOTE_TOKENIZER_BYTES
 from .deep import DeepScan
 from .folders import MAX_REPOS, make_folders, repos_below
 from .other_files import (

@@ -8,12 +8,7 @@ from contextlib import suppress
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.one_file import IndexRead, Read
-from ...checkpoints.repo_layout import (
-    MODULES_FILE,
-    PIPELINE_FILE,
-    declared_folders,
-    naming_files,
-)
+from ...checkpoints.repo_layout import MODULES_FILE, PIPELINE_FILE, declared_folders, naming_files
 from ...checkpoints.token_layouts import placed
 from ...checkpoints.token_table import TokenTable
 from ...checkpoints.tokenizer_files import SMALL
@@ -60,9 +55,7 @@ def make_folders(
 
 
 def _tokenizer(
-    path: str,
-    tokenizers: Mapping[str, TokenTable],
-    small: Mapping[str, Mapping[str, Read[object]]],
+    path: str, tokenizers: Mapping[str, TokenTable], small: Mapping[str, Mapping[str, Read[object]]]
 ) -> TokenTable | None:
     """That of a folder; of a pipeline's text encoder the one in the folder next to it."""
     place = path

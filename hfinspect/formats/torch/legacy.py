@@ -163,11 +163,7 @@ def _other_pickle(path: str, names: Sequence[PickleGlobal]) -> UnsupportedFormat
     what = f"a pickle of {library} objects" if library else "a Python pickle"
     if names:
         what += f" ({names[0].dotted!a:.120})"
-    return UnsupportedFormatError(
-        path,
-        f"{what}, no PyTorch checkpoint",
-        hint=PLAIN_PICKLE_HINT,
-    )
+    return UnsupportedFormatError(path, f"{what}, no PyTorch checkpoint", hint=PLAIN_PICKLE_HINT)
 
 
 def _place_storages(content: _Content, size: int, out: FindingList) -> dict[str, int]:

@@ -18,11 +18,4 @@ from ...core.recipe_bytes import RecipeSize
 from .recipe_names import DEFAULT_RECIPES, RECIPES, Recipe, find_recipe
 from .size_recipes import recipe_sizes
 
-__all__ = [
-    "DEFAULT_RECIPES",
-    "RECIPES",
-    "Recipe",
-    "RecipeSize",
-    "find_recipe",
-    "recipe_sizes",
-]
+__all__ = ["DEFAULT_RECIPES", "RECIPES", "Recipe", "RecipeSize", "find_recipe", "recipe_sizes"]

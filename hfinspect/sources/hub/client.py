@@ -32,13 +32,7 @@ from .request_headers import hub_headers
 from .settings import IN_BROWSER, checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
 from .wire.address import is_same_host, is_web_address, origin_text
-from .wire.answer import (
-    Answer,
-    BrokenAnswerError,
-    StalledError,
-    UnusableAnswerError,
-    parse_json,
-)
+from .wire.answer import Answer, BrokenAnswerError, StalledError, UnusableAnswerError, parse_json
 from .wire.connection import BrokenConnectionError, NoConnectionError, TooSlowError
 from .wire.http import Times
 from .wire.pipelining import SessionPool

@@ -9,13 +9,7 @@ from typing import Any, Final
 from ...core.text import clean
 from ...errors import AccessError, HfinspectError, LimitError
 from .connection_errors import certificate_error, proxy_error, why_none
-from .hub_errors import (
-    RequestContext,
-    build,
-    by_status,
-    network_error,
-    translate,
-)
+from .hub_errors import RequestContext, build, by_status, network_error, translate
 from .settings import IN_BROWSER
 from .wire.answer import Answer, BrokenAnswerError, TooLongError, UnusableAnswerError
 from .wire.http_library import http_library

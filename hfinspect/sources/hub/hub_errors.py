@@ -152,9 +152,7 @@ _BY_CLASS: Mapping[str, Meaning] = {
     "NetworkError": _BROKEN,
     "ProtocolError": _BROKEN,
     "UnsupportedProtocol": Meaning(
-        NetworkError,
-        "{server} is not a valid address",
-        "HF_ENDPOINT must be http(s)://...",
+        NetworkError, "{server} is not a valid address", "HF_ENDPOINT must be http(s)://..."
     ),
     "InvalidURL": Meaning(NetworkError, "{server} led to an invalid address"),
 }
