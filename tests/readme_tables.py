@@ -9,6 +9,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from hfinspect.auditing.registry import GROUPS, rules
+from hfinspect.trees.catalog import Family, families
+
 from . import catalog_tables, python_fields
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,17 +22,41 @@ DOCUMENTS = [
 ]
 
 
-def architectures() -> str:
-    from hfinspect.reports.model_types import coverage_markdown
-    from hfinspect.trees.catalog import families
+#: Order of the categories in the README's table.
+CATEGORIES = ("text decoder", "encoder", "encoder-decoder", "multimodal", "vision", "audio")
+CATEGORIES += ("diffusion",)
 
-    return coverage_markdown(families())
+
+def architectures() -> str:
+    """The model types by category."""
+    lines = ["| category | model types |", "| --- | --- |"]
+    known = sorted({family.category for family in families()} - set(CATEGORIES))
+    for category in (*CATEGORIES, *known):
+        types = {name for f in families() if f.category == category for name in _types(f)}
+        if types:
+            listed = ", ".join(sorted(types, key=lambda name: (name.lower(), name)))
+            lines.append(f"| {category} ({len(types)}) | {listed} |")
+    return "\n".join(lines)
+
+
+def _types(family: Family) -> list[str]:
+    """Model types; where shapes are not of a library that is judged here, marked with a star."""
+    mark = "" if family.source in ("transformers", "diffusers", "timm") else "\\*"
+    return [name + mark for name in family.model_types or tuple(family.classes)]
 
 
 def audit() -> str:
-    from hfinspect.auditing.registry import table_markdown
-
-    return table_markdown()
+    """All rules."""
+    lines = ["| code | severity | what it looks for |", "| --- | --- | --- |"]
+    group = ""
+    for item in rules().values():
+        if item.code[:3] != group:
+            group = item.code[:3]
+            lines.append(f"| **{group}xx** | | **{GROUPS[group]}** |")
+        deep = " (`--deep`)" if item.deep else ""
+        what = item.what.replace("|", "\\|")
+        lines.append(f"| {item.code} | {item.severity} | {what}{deep} |")
+    return "\n".join(lines)
 
 
 def names() -> str:

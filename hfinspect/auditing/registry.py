@@ -136,17 +136,3 @@ def _prefixes(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _longest(code: str, prefixes: tuple[str, ...]) -> int | None:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=None)
-
-
-def table_markdown() -> str:
-    """All rules as a Markdown table, for the README."""
-    lines = ["| code | severity | what it looks for |", "| --- | --- | --- |"]
-    group = ""
-    for item in rules().values():
-        if item.code[:3] != group:
-            group = item.code[:3]
-            lines.append(f"| **{group}xx** | | **{GROUPS[group]}** |")
-        deep = " (`--deep`)" if item.deep else ""
-        what = item.what.replace("|", "\\|")
-        lines.append(f"| {item.code} | {item.severity} | {what}{deep} |")
-    return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.cache_derivation import CacheDerivation, CacheLine
 from .cache_lines import cost
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Document, Facts, Paragraph, Table, columns_of
 
 
 def lay_out(derivation: CacheDerivation) -> Document:
@@ -30,12 +30,7 @@ def _facts(derivation: CacheDerivation) -> Facts:
 
 
 def _symbols(derivation: CacheDerivation) -> Table:
-    columns = (
-        Column("letter", "", "math"),
-        Column("value", "value", "int"),
-        Column("meaning", "meaning"),
-        Column("key", "config key"),
-    )
+    columns = columns_of("letter:math =; value:int; meaning; key = config key")
     rows: list[tuple[Cell, ...]] = [
         (one.letter, one.value, one.meaning, "" if " " in one.key else one.key)
         for one in derivation.letters
@@ -49,14 +44,9 @@ def _symbols(derivation: CacheDerivation) -> Table:
 
 
 def _lines(derivation: CacheDerivation, *, exact: bool) -> Table:
-    columns = (
-        Column("layers", "layers"),
-        Column("keeps", "keeps"),
-        Column("elements", "elements", "math"),
-        Column("numbers", "= in numbers", "math"),
-        Column("rows", "× rows", "math"),
-        Column("width", "× bytes"),
-        Column("nbytes", "bytes", "int"),
+    columns = columns_of(
+        "layers; keeps; elements:math; numbers:math = = in numbers; rows:math = × rows; "
+        "width = × bytes; nbytes:int = bytes"
     )
     rows = [_row(line) for line in derivation.lines]
     if not exact:

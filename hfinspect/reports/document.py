@@ -8,7 +8,7 @@ for only one (csv) take.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Literal, TypeAlias, cast, get_args
 
 from ..core.records import dataclass
 
@@ -16,6 +16,9 @@ from ..core.records import dataclass
 Pieces = tuple[tuple[str, float], ...]
 
 Cell = str | int | float | bool | Pieces | None
+
+
+ColumnKind: TypeAlias = Literal["text", "int", "share", "bar", "component", "math"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,20 @@ class Column:
 
     name: str
     title: str
-    kind: Literal["text", "int", "share", "bar", "component", "math"] = "text"
+    kind: ColumnKind = "text"
+
+
+def columns_of(text: str) -> tuple[Column, ...]:
+    """Columns in words: ``name; parameters:int; tied_to = tied to``. Without a title the name is
+    one, without a kind a column is text."""
+    columns = []
+    for words in text.split("; "):
+        name_and_kind, is_titled, title = words.partition(" =")
+        name, _, kind = name_and_kind.partition(":")
+        assert not kind or kind in get_args(ColumnKind), f"{words}: no kind of column"
+        shown = title.removeprefix(" ") if is_titled else name
+        columns.append(Column(name, shown, cast("ColumnKind", kind or "text")))
+    return tuple(columns)
 
 
 @dataclass(frozen=True)

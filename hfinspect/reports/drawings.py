@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.records import dataclass
 from ..core.text import byte_size, spelled
-from .document import Block, Cell, Column, Paragraph, Picture, Table
+from .document import Block, Cell, Column, Paragraph, Picture, Table, columns_of
 
 if TYPE_CHECKING:
     from ..sizing.curves import Curves
@@ -157,14 +157,10 @@ class Strips(Picture):
     unit: str = "bytes"
 
     def in_text(self) -> tuple[Block, ...]:
-        columns = (
-            Column("stack", "layers of"),
-            Column("layers", "which"),
-            Column("count", "how many", "int"),
-            Column("parameters", "parameters of one", "int"),
-            Column("nbytes", "bytes of one", "int"),
-            Column("cache", "cache of one", "int"),
-            Column("bar", "", "bar"),
+        columns = columns_of(
+            "stack = layers of; layers = which; count:int = how many; "
+            "parameters:int = parameters of one; nbytes:int = bytes of one; "
+            "cache:int = cache of one; bar:bar ="
         )
         most = max((_whole(s) for _, stack in self.stacks for s in stack), default=0) or 1
         rows = tuple(
@@ -207,13 +203,7 @@ class MemoryCurves(Picture):
         own = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
         first = (own or curves)[0]
         weights = first.weights
-        columns = (
-            Column("context", "context", "int"),
-            Column("weights", "weights"),
-            Column("cache", "cache"),
-            Column("workspace", "workspace, at most"),
-            Column("total", "total"),
-        )
+        columns = columns_of("context:int; weights; cache; workspace = workspace, at most; total")
         rows: list[tuple[Cell, ...]] = []
         for tokens in self.shown:
             cache = value_at(first.cache[batch], tokens)

@@ -12,7 +12,7 @@ from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
 from ..core.text import byte_size, method_word, spelled, widths, with_rounded
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock, columns_of
 from .reconciliation import (
     against_blocks,
     against_facts,
@@ -306,12 +306,8 @@ def _sum_table(e: Explanation) -> Table:
 
 
 def _components(e: Explanation) -> Table:
-    columns = (
-        Column("component", "component"),
-        Column("component_formula", "formula", "math"),
-        Column("weights", "weights", "int"),
-        Column("biases", "biases", "int"),
-        Column("parameters", "parameters", "int"),
+    columns = columns_of(
+        "component; component_formula:math = formula; weights:int; biases:int; parameters:int"
     )
     rows: list[tuple[Cell, ...]] = [
         (s.component, _short(s.formula), s.weights, s.biases, s.value) for s in e.shares
@@ -334,11 +330,9 @@ def _counts(e: Explanation) -> list[Block]:
 
 
 def _attention(block: Attention) -> Table:
-    columns = (
-        Column("projection", "projection"),
-        Column("weights_formula", "formula", "math"),
-        Column("heads", "heads × one head", "math"),
-        Column("parameters", "per layer", "int"),
+    columns = columns_of(
+        "projection; weights_formula:math = formula; heads:math = heads × one head; "
+        "parameters:int = per layer"
     )
     rows = []
     for p in block.projections:

@@ -11,7 +11,7 @@ from ..core.text import byte_size, widths
 from ..sizing.devices import NOMINAL
 from ..sizing.engines.registry import ENGINES
 from .cache_lines import cost
-from .document import Block, Column, Facts, Paragraph, Table
+from .document import Block, Column, Facts, Paragraph, Table, columns_of
 from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_reading
 
@@ -114,14 +114,7 @@ def _engine(memory: Memory) -> str:
 
 
 def _sums(memory: Memory) -> Table:
-    columns = (
-        Column("context", "context", "int"),
-        Column("weights", "weights"),
-        Column("cache", "cache"),
-        Column("workspace", "workspace, at most"),
-        Column("total", "total"),
-        Column("fits", "fits"),
-    )
+    columns = columns_of("context:int; weights; cache; workspace = workspace, at most; total; fits")
     rows = tuple(_row(entry) for entry in memory.at)
     return Table(columns, rows, optional=("fits",))
 
@@ -172,13 +165,8 @@ def plain_sums(memory: Memory) -> Table:
 
 
 def _layers(memory: Memory) -> Table:
-    columns = (
-        Column("layers", "layers", "int"),
-        Column("keeps", "keeps"),
-        Column("window", "window", "int"),
-        Column("elements", "elements", "int"),
-        Column("nbytes", "bytes", "int"),
-        Column("formula", "formula", "math"),
+    columns = columns_of(
+        "layers:int; keeps; window:int; elements:int; nbytes:int = bytes; formula:math"
     )
     assert memory.cache is not None
     rows = tuple(_group(group) for group in memory.cache.layers)
@@ -193,12 +181,7 @@ def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
 
 
 def _stages(memory: Memory) -> Table:
-    columns = (
-        Column("layers", "layers"),
-        Column("with", "with"),
-        Column("weights", "weights", "int"),
-        Column("cache", "cache", "int"),
-    )
+    columns = columns_of("layers; with; weights:int; cache:int")
     rows = tuple(
         (f"{stage.first} to {stage.last}", ", ".join(stage.holds), stage.weights, stage.cache)
         for stage in memory.stages

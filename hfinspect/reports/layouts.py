@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
 from ..core.text import byte_size, method_word, with_rounded
-from .document import Cell, Column, Facts, Table
+from .document import Cell, Column, Facts, Table, columns_of
 from .headline import build
 
 #: Names that fit on a line.
@@ -145,12 +145,7 @@ def _size(nbytes: int | None) -> str:
 
 def variants(inspection: Inspection) -> Table:
     """The quantisations to choose from; an asterisk marks the one that was read."""
-    columns = (
-        Column("file", "file"),
-        Column("type", "type"),
-        Column("bits", "bits per weight"),
-        Column("size", "size"),
-    )
+    columns = columns_of("file; type; bits = bits per weight; size")
     rows: list[tuple[Cell, ...]] = []
     for variant in inspection.variants:
         more = f" and {len(variant.files) - 1} more" if len(variant.files) > 1 else ""

@@ -9,7 +9,7 @@ from ..core.overrides import Override
 from ..core.records import dataclass
 from ..core.text import spelled
 from ..trees.structure import Branch
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
+from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,7 @@ def lay_out(title: str, trees: ModuleTrees) -> Document:
             continue
         blocks.append(Preformatted("\n".join(_lines(part.branches, total)), "text"))
         rows += [_row(part.name, branch, total) for branch in part.branches]
-    columns = (
-        Column("path", "path"),
-        Column("class", "class"),
-        Column("detail", "detail"),
-        Column("count", "count", "int"),
-        Column("depth", "depth", "int"),
-        Column("parameters", "parameters", "int"),
-        Column("share", "share", "share"),
-    )
+    columns = columns_of("path; class; detail; count:int; depth:int; parameters:int; share:share")
     blocks += [Paragraph(text, "note") for text in trees.notes]
     known = all(part.branches for part in parts)
     summary = f"{spelled(total)} parameters" if known else ""

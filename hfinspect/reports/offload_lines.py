@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.offload_plan import LayerBytes, Offload
 from ..core.text import byte_size
-from .document import Block, Column, Paragraph, Table
+from .document import Block, Paragraph, Table, columns_of
 
 
 def lay_out_offload(offload: Offload, has_device: bool) -> list[Block]:
@@ -23,14 +23,9 @@ def lay_out_plans(offload: Offload, has_device: bool) -> list[Block]:
 
 
 def _plans(offload: Offload) -> Table:
-    columns = (
-        Column("flags", "plan"),
-        Column("gpu_weights", "weights"),
-        Column("gpu_cache", "cache"),
-        Column("workspace", "workspace"),
-        Column("fullest", "fullest GPU"),
-        Column("cpu_weights", "CPU weights"),
-        Column("cpu_cache", "CPU cache"),
+    columns = columns_of(
+        "flags = plan; gpu_weights = weights; gpu_cache = cache; workspace; fullest = fullest GPU; "
+        "cpu_weights = CPU weights; cpu_cache = CPU cache"
     )
     rows = tuple(
         (
@@ -54,11 +49,9 @@ def _plans(offload: Offload) -> Table:
 
 
 def _layers(offload: Offload) -> Table:
-    columns = (
-        Column("layers", "layers"),
-        Column("weights", "weights of each", "int"),
-        Column("experts", "experts of it", "int"),
-        Column("cache", "cache of each", "int"),
+    columns = columns_of(
+        "layers; weights:int = weights of each; experts:int = experts of it; "
+        "cache:int = cache of each"
     )
     rows: list[tuple[str | int | None, ...]] = [("input, on the CPU", offload.input, "", "")]
     rows += [_row(group) for group in offload.layers]

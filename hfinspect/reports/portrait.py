@@ -21,7 +21,7 @@ from ..core.verdicts import AuditResult
 from ..explaining.low_rank import low_rank
 from ..sizing.curves import CurveInputs, Curves
 from . import adapter_lines, explained, memory_screen, overview, verdict
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
+from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
 from .drawings import Chapter, Leaf, Measure, StackedBar, Stretch, Strips, Treemap, fewer
 from .tokenizer_screen import tokenizer_blocks
 
@@ -308,16 +308,9 @@ def _tokenizer(portrait: Portrait) -> Iterator[Chapter]:
 
 
 def _tensors(inspection: Inspection, folded: Folded) -> Iterator[Block]:
-    columns = (
-        Column("name", "name"),
-        Column("tensors", "tensors", "int"),
-        Column("shape", "shape"),
-        Column("dtype", "dtype"),
-        Column("parameters", "parameters", "int"),
-        Column("nbytes", "bytes", "int"),
-        Column("component", "component", "component"),
-        Column("role", "role"),
-        Column("remark", "remark"),
+    columns = columns_of(
+        "name; tensors:int; shape; dtype; parameters:int; nbytes:int = bytes; component:component; "
+        "role; remark"
     )
     patterns = folded.patterns
     order = sorted(range(len(patterns)), key=lambda i: -(patterns[i].nbytes or 0))

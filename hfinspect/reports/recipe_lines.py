@@ -9,7 +9,7 @@ from ..core.json_form import SCHEMA_VERSION
 from ..core.recipe_list import RecipeList
 from ..core.text import byte_size, spelled
 from ..sizing.cards import Card
-from .document import Block, Cell, Column, Document, Paragraph, Table
+from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
 
 _PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unknown note".split())
 
@@ -17,12 +17,8 @@ _PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unkno
 def lay_out(recipes: RecipeList) -> Document:
     """Recipes whose bytes are known as rows, then why the others are not."""
     known = [size for size in recipes.recipes if size.nbytes is not None]
-    columns = (
-        Column("name", "recipe"),
-        Column("bits_per_weight", "bits per weight"),
-        Column("weights", "weights"),
-        Column("nbytes", "bytes", "int"),
-        Column("engine", "engine"),
+    columns = columns_of(
+        "name = recipe; bits_per_weight = bits per weight; weights; nbytes:int = bytes; engine"
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -65,13 +61,9 @@ _OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "so
 def lay_out_cards(cards: Iterable[Card]) -> Document:
     """The cards that ``--on`` knows by name."""
     cards = list(cards)
-    columns = (
-        Column("name", "device"),
-        Column("gb", "GB", "int"),
-        Column("usable_gb", "usable, 10^9"),
-        Column("bandwidth", "GB/s", "int"),
-        Column("family", "family"),
-        Column("usable", "usable by"),
+    columns = columns_of(
+        "name = device; gb:int = GB; usable_gb = usable, 10^9; bandwidth:int = GB/s; family; "
+        "usable = usable by"
     )
     rows = tuple(
         (

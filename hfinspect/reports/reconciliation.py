@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..core.alternative_counts import Against, Convention, Measurement, NameSize, TensorDifference
 from ..core.explanation import Explanation
 from ..explaining.count_tree import numbered
-from .document import Block, Column, Facts, Paragraph, Table
+from .document import Block, Column, Facts, Paragraph, Table, columns_of
 
 #: Rows of folded differences; all of them are in the JSON form.
 MAX_DIFFERENCES = 20
@@ -40,12 +40,7 @@ def measured_blocks(e: Explanation) -> list[Block]:
     measurement = e.measured
     if measurement is None:
         return []
-    columns = (
-        Column("component", "component"),
-        Column("derived", "derived", "int"),
-        Column("measured", "in the files", "int"),
-        Column("difference", "difference", "int"),
-    )
+    columns = columns_of("component; derived:int; measured:int = in the files; difference:int")
     derived = {share.component: share.value for share in e.shares}
     rows = []
     for name in dict.fromkeys((*derived, *measurement.components)):
@@ -61,12 +56,7 @@ def measured_blocks(e: Explanation) -> list[Block]:
         )
     folded = _folded(measurement.differences)
     if folded:
-        columns = (
-            Column("tensor", "tensor"),
-            Column("reason", "difference"),
-            Column("tensors", "tensors", "int"),
-            Column("parameters", "parameters", "int"),
-        )
+        columns = columns_of("tensor; reason = difference; tensors:int; parameters:int")
         blocks.append(Table(columns, tuple(folded[:MAX_DIFFERENCES]), "Tensors that differ"))
     more = sum(row[2] for row in folded[MAX_DIFFERENCES:])
     if more:
@@ -195,12 +185,7 @@ def _forms(against: Against) -> list[Block]:
         )
     ]
     if against.terms:
-        columns = (
-            Column("term", "term", "math"),
-            Column("right", "right", "math"),
-            Column("other", "yours", "math"),
-            Column("value", "parameters", "int"),
-        )
+        columns = columns_of("term:math; right:math; other:math = yours; value:int = parameters")
         rows = tuple((t.text, t.right, t.other, t.value) for t in against.terms)
         blocks.append(Table(columns, rows, "Terms that differ"))
     return blocks

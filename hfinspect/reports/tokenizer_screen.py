@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..core.text import clean, more_are
 from ..core.tokenizer_facts import ChatTemplate, ContextLengths, TokenizerFacts, Vocabulary
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Document, Facts, Paragraph, Table, columns_of
 
 #: Added tokens on the screen; csv and JSON have all that are listed.
 MAX_ROWS = 12
@@ -30,13 +30,8 @@ def lay_out(facts: TokenizerFacts) -> Document:
 
 def _overview(facts: TokenizerFacts) -> Table:
     """A row for each tokenizer of a pipeline."""
-    columns = (
-        Column("component", "component"),
-        Column("class", "class"),
-        Column("tokens", "tokens", "int"),
-        Column("highest", "highest id", "int"),
-        Column("rows", "rows", "int"),
-        Column("findings", "findings", "int"),
+    columns = columns_of(
+        "component; class; tokens:int; highest:int = highest id; rows:int; findings:int"
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -135,13 +130,7 @@ def _context(length: ContextLengths) -> Iterator[tuple[str, str]]:
 
 
 def _special(facts: TokenizerFacts) -> Table:
-    columns = (
-        Column("role", "special"),
-        Column("token", "token"),
-        Column("tokenizer", "tokenizer"),
-        Column("config", "config"),
-        Column("generation", "generation_config"),
-    )
+    columns = columns_of("role = special; token; tokenizer; config; generation = generation_config")
     rows: list[tuple[Cell, ...]] = [
         (
             one.role,
@@ -189,12 +178,7 @@ def _tools(one: ChatTemplate) -> Iterator[str]:
 
 def _added(facts: TokenizerFacts, most: int | None) -> Table:
     rest = () if most else facts.parts
-    columns = (
-        Column("id", "id", "int"),
-        Column("token", "added token"),
-        Column("special", "special"),
-        Column("file", "file"),
-    )
+    columns = columns_of("id:int; token = added token; special; file")
     rows: list[tuple[Cell, ...]] = [
         (
             one.id,

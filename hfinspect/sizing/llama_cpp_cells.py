@@ -8,7 +8,6 @@ and llama-memory-recurrent.cpp of llama.cpp 0.5.0 (in llama_cpp_python 0.3.36, r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..core.records import dataclass
@@ -142,9 +141,3 @@ def _bytes_of_rows(
         int(rows * size * bytes_an_element(dtype))
         for size, dtype in ((int(item.key), settings.type_k), (value, settings.type_v))
     )
-
-
-def windows_in_words(layout: CacheLayout) -> Iterator[str]:
-    if layout.window:
-        count = sum(layer.windowed and bool(layer.cache) for layer in layout.layers)
-        yield f"{count} layers look back {layout.window:,} tokens"

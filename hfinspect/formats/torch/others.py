@@ -15,8 +15,8 @@ from ..window import WindowPart, Windows
 from .legacy import scan_pickles
 from .unpacking import UnreadPartError
 
-#: Source: numpy/lib/format.py. Version 1 has a length of two bytes, 2 and 3 of four.
-_NUMPY_MAGIC = b"\x93NUMPY"
+# Source: numpy/lib/format.py. Version 1 has a length of two bytes, 2 and 3 of four.
+
 #: NumPy refuses longer ones unless it trusts the file.
 MAX_NUMPY_HEADER = 65_536
 #: Types of plain numbers, text and bytes, as numpy.save spells them.
