@@ -80,6 +80,55 @@ def _chunks(most: int) -> list[tuple[int, int]]:
     return [grid for group in by_ratio.values() for grid in group]
 
 
+class PerceptionLM(NoSounds):
+    """Perception LM: the tiles that show the image largest, or where it is too large those of its
+    shape, and the whole; pooled by two, as is each frame of a video."""
+
+    types: ClassVar[tuple[str, ...]] = ("perception_lm",)
+    source: ClassVar = "models/perception_lm/image_processing_perception_lm.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part, tiles, step = settings.part("image"), 1, "1 tile"
+        tile, most = part.count("tile_size"), part.count("max_num_tiles")
+        if part.text("vision_input_type") == "thumb+tile":
+            columns, rows = _widest(image, tile, _chunks(most)) if most > 1 else (1, 1)
+            tiles, step = columns * rows + 1, f"{columns} x {rows} tiles and the whole"
+        each = self._pooled(tile, settings) ** 2
+        return ItemTokens(tiles * each, (f"{step}: {each:,} tokens each",))
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("video")
+        high, wide = (self._pooled(part.inner("size", s), settings) for s in ("height", "width"))
+        step = f"{video.frames:,} frames of {wide} x {high} tokens"
+        return ItemTokens(video.frames * high * wide, (step,))
+
+    @staticmethod
+    def _pooled(side: int, settings: ProcessorSettings) -> int:
+        own = settings.own
+        return side // own.count("patch_size") // own.optional("pooling_ratio", 2, least=1)
+
+
+def _widest(image: ImageItem, tile: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """(columns, rows) that hold the image with its short side longest, of as long ones the last; or
+    the nearest that are not more oblong than it, of as near ones the most."""
+    high, wide = image.height, image.width
+    ratio = wide / high
+    holding = [(c, r) for c, r in known if c * tile >= wide and r * tile >= high]
+    if not holding:
+        near = [(c, r) for c, r in known if (c / r <= ratio if ratio >= 1 else c / r > ratio)]
+        if ratio >= 1:
+            return max(near, key=lambda grid: (grid[0] / grid[1], grid[0]))
+        return min(near, key=lambda grid: (grid[0] / grid[1], -grid[1]))
+
+    def short(grid: tuple[int, int]) -> float:
+        scale = min(grid[0] * tile / wide, grid[1] * tile / high)
+        if ratio == 1:
+            return scale * high
+        return math.floor(scale * wide / ratio if ratio > 1 else scale * high * ratio)
+
+    return max(reversed(holding), key=short)
+
+
 class Mllama(ImagesOnly):
     """Llama 3.2 Vision: one token in the text; the image is in the cross-attention, which keeps all
     tiles that the processor pads to."""

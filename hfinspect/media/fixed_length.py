@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings
-from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, not_judged, takes_no
 
 
 class Gemma3(ImagesOnly):
@@ -26,19 +26,11 @@ class Gemma3(ImagesOnly):
 _AROUND = ("2 markers and 2 empty lines",)
 
 
-class Gemma3n(TokenRule):
+class Gemma3n(Gemma3):
     """Gemma 3n: images as in Gemma 3; each sound is padded to the same length too."""
 
     types: ClassVar[tuple[str, ...]] = ("gemma3n",)
     source: ClassVar = "models/gemma3n/processing_gemma3n.py"
-
-    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        settings.part("image")
-        tokens = settings.own.count("image_seq_length")
-        return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
-
-    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
-        takes_no("video", settings)
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("audio")
@@ -57,18 +49,6 @@ class ImageSequence(ImagesOnly):
         return ItemTokens(tokens, (f"{tokens:,} tokens of any size",))
 
 
-class Chameleon(ImagesOnly):
-    """Chameleon: the codes of its image tokenizer, between two markers."""
-
-    types: ClassVar[tuple[str, ...]] = ("chameleon",)
-    source: ClassVar = "models/chameleon/processing_chameleon.py"
-
-    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        settings.part("image")
-        tokens = settings.own.count("image_seq_length")
-        return ItemTokens(tokens + 2, (f"{tokens:,} codes of any size, 2 markers",))
-
-
 class OwnNumber(ImagesOnly):
     """DeepSeek-VL: the processor's own number."""
 
@@ -76,12 +56,22 @@ class OwnNumber(ImagesOnly):
     source: ClassVar = "models/deepseek_vl/processing_deepseek_vl.py"
     markers: ClassVar = 0
     fixed: ClassVar = 0
+    key: ClassVar = "num_image_tokens"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
-        tokens = self.fixed or settings.own.count("num_image_tokens")
+        tokens = self.fixed or settings.own.count(self.key)
         around = f", {self.markers} markers" if self.markers else ""
         return ItemTokens(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
+
+
+class Chameleon(OwnNumber):
+    """Chameleon: the codes of its image tokenizer, between two markers."""
+
+    types: ClassVar[tuple[str, ...]] = ("chameleon",)
+    source: ClassVar = "models/chameleon/processing_chameleon.py"
+    markers: ClassVar = 2
+    key: ClassVar = "image_seq_length"
 
 
 class Janus(OwnNumber):

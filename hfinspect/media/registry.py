@@ -9,6 +9,7 @@ from ..core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens, Vi
 from . import (
     any_resolution,
     canvases,
+    encoder_positions,
     fixed_length,
     image_slices,
     omni_processors,
@@ -27,6 +28,7 @@ from .rule import ItemTokens, TokenRule
 _FILES: Final = (
     any_resolution,
     canvases,
+    encoder_positions,
     fixed_length,
     image_slices,
     omni_processors,
@@ -57,9 +59,7 @@ _NO_TEXT: Final = "it takes no image or sound into a text that it writes"
 _CROSS: Final = "its decoder hears through cross-attention, whose positions have no rule yet"
 _FRAMES: Final = "it writes frame by frame what it hears, and has no prompt"
 _SPEAKS: Final = "it is made to speak, not to hear"
-_SEEN: Final = "its decoder sees images through cross-attention, whose positions have no rule yet"
 _TEMPLATE: Final = "its image tokens are written by its chat template, not by its processor"
-_NO_MODEL: Final = "its model is not in the catalog"
 _BOXES: Final = "which patches of a page it keeps depends on the boxes of the words"
 _WHILE: Final = "it hears while it writes: each of its positions holds a piece of the sound"
 
@@ -74,7 +74,7 @@ REFUSED: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(
         "aimv2 altclip blip_2_qformer bridgetower clap clipseg colmodernvbert evolla flava "
-        "glm_image grounding-dino groupvit idefics2_perceiver instructblip_qformer "
+        "grounding-dino groupvit idefics2_perceiver instructblip_qformer "
         "instructblipvideo_qformer layoutlmv3 mistral4 mm-grounding-dino modernvbert neomme "
         "omdet-turbo pe_audio sam3 sam3_lite_text sam3_video tipsv2 tvp ultravbert videoprism vilt "
         "vision-text-dual-encoder xclip".split(),
@@ -95,10 +95,8 @@ REFUSED: Final[Mapping[str, str]] = {
         _SPEAKS,
     ),
     **dict.fromkeys(("kyutai_speech_to_text", "voxtral_realtime"), _WHILE),
-    **dict.fromkeys("blip idefics pix2struct pp_formulanet vision-encoder-decoder".split(), _SEEN),
     "pp_chart2table": _TEMPLATE,
     "udop": _BOXES,
-    **dict.fromkeys(("hy_v4_vl", "perception_lm"), _NO_MODEL),
 }
 
 

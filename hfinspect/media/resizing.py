@@ -36,7 +36,7 @@ def within_budget(
     if enlarged and width < factor:
         height, width = round((height * factor) / width), factor
     if not any_ratio:
-        _check_ratio(height, width)
+        check_ratio(height, width)
     lowest = factor if any_ratio else 0
     high = max(lowest, round(height / factor) * factor)
     wide = max(lowest, round(width / factor) * factor)
@@ -61,7 +61,7 @@ def frames_within_budget(
     if height < factor or width < factor:
         scale = max(factor / height, factor / width)
         height, width = int(height * scale), int(width * scale)
-    _check_ratio(height, width)
+    check_ratio(height, width)
     high = round(height / factor) * factor
     wide = round(width / factor) * factor
     long = round(frames / step) * step
@@ -76,10 +76,11 @@ def frames_within_budget(
     return high, wide
 
 
-def _check_ratio(height: int, width: int) -> None:
-    if max(height, width) / min(height, width) > MAX_RATIO:
+def check_ratio(height: int, width: int, most: int = MAX_RATIO) -> None:
+    """Raises UnknownTokensError for a strip that the library refuses."""
+    if max(height, width) / min(height, width) > most:
         raise UnknownTokensError(
-            f"the processor refuses an image more than {MAX_RATIO} times as long as wide"
+            f"the processor refuses an image more than {most} times as long as wide"
         )
 
 

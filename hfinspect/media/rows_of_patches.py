@@ -6,10 +6,10 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
-from .pixel_budget import budget
-from .processor_settings import ProcessorSettings, SettingsPart
-from .resizing import best_resolution, within_budget
-from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, takes_no
+from .pixel_budget import budget, grid_steps
+from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
+from .resizing import best_resolution, check_ratio, within_budget
+from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, marked, not_judged, takes_no
 
 
 class Pixtral(ImagesOnly):
@@ -123,20 +123,79 @@ class HunyuanVL(ImagesOnly):
 
     types: ClassVar[tuple[str, ...]] = ("hunyuan_vl",)
     source: ClassVar = "models/hunyuan_vl/processing_hunyuan_vl.py"
+    markers: ClassVar = 2
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         patch, merge = part.count("patch_size"), part.count("merge_size")
         high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
         rows, columns = high // patch // merge, wide // patch // merge
-        markers = 2 if settings.own.flag("cat_extra_token", default=True) else 0
+        markers = self.markers if settings.own.flag("cat_extra_token", default=True) else 0
         return ItemTokens(
             rows * (columns + 1) + markers,
             (
                 f"resized to {wide:,} x {high:,}: {columns} x {rows} tokens",
-                f"{rows} ends of rows, {markers} markers",
+                f"{rows} ends of rows{marked(markers)}",
             ),
         )
+
+
+class HYV4VL(HunyuanVL):
+    """HY-V4-VL: the same without markers; a video is only shrunk, its frames within a budget of
+    tokens together."""
+
+    types: ClassVar[tuple[str, ...]] = ("hy_v4_vl",)
+    source: ClassVar = "models/hy_v4_vl/video_processing_hy_v4_vl.py"
+    markers: ClassVar = 0
+
+    def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("video")
+        check_ratio(video.height, video.width)
+        factor = part.count("patch_size") * part.count("merge_size")
+        if not part.flag("do_resize", default=True):
+            not_judged("videos that are not resized", settings)
+        most = part.inner("size", "longest_edge") // factor**2
+        each = part.inner("max_image_size", "longest_edge") // factor**2
+        rows, columns = _shrunk(video, factor, most // video.frames, each)
+        times = -(-video.frames // part.count("temporal_patch_size"))
+        shown = f"{columns:,} x {rows:,} tokens a frame, {rows:,} ends of rows, {times:,} times"
+        return ItemTokens(times * rows * (columns + 1), (shown,))
+
+
+def _shrunk(video: VideoItem, factor: int, most: int, each: int) -> tuple[int, int]:
+    """The most rows and columns of a frame's shape: ``each`` without ends of rows, and ``most``
+    with them."""
+    for rows in range(max(1, video.height // factor), 0, -1):
+        fewest = 1 if rows == 1 else max(1, video.width * rows // video.height)
+        widest = max(1, -(-video.width * (rows + 1) // video.height) - 1)
+        widest = min(widest, max(1, video.width // factor), most // rows - 1, each // rows)
+        if widest >= fewest:
+            return rows, widest
+    return 1, 1
+
+
+class Halved(ImagesOnly):
+    """GLM-Image: an image that it changes; each side is halved, within a shortest and a longest."""
+
+    types: ClassVar[tuple[str, ...]] = ("glm_image",)
+    source: ClassVar = "models/glm_image/image_processing_glm_image.py"
+
+    def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
+        part = settings.part("image")
+        patch, merge = part.count("patch_size"), part.count("merge_size")
+        factor, sides = patch * merge, (image.height, image.width)
+        if min(sides) < factor:
+            raise UnknownTokensError(f"the processor refuses a side under {factor:,} pixels")
+        check_ratio(*sides, 4)
+        shortest, longest = (round(math.sqrt(pixels)) for pixels in budget(part))
+        scale = max(1.0, shortest / min(sides))
+        if max(sides) * scale > longest:
+            scale = longest / max(sides)
+        high, wide = (max(factor, round(s // 2 * scale / factor) * factor) for s in sides)
+        if max(high, wide) > longest:
+            beta = max(high, wide) / longest
+            high, wide = (max(factor, int(s / beta / factor) * factor) for s in (high, wide))
+        return ItemTokens(*grid_steps(high, wide, patch, merge))
 
 
 class KimiK25(NoSounds):

@@ -27,9 +27,7 @@ def _usual(one: MediaTokens) -> str:
         return f"tokens by its size: memory {option} counts them"
     if one.tokens is None:
         return f"tokens unknown: {one.unknown}"
-    many = f"{one.tokens:,} token{'' if one.tokens == 1 else 's'}"
-    if one.cross_tokens:
-        many += f", {one.cross_tokens:,} positions of cross-attention"
+    many = ", ".join(_counts(one, one.tokens))
     return f"{many} at {one.item}; memory {option} for others"
 
 
@@ -37,10 +35,16 @@ def _line(one: MediaTokens) -> str:
     """``image 1,024 x 1,024: 1,369 tokens, 78.5 MB of cache; 4 take 5,476 tokens (from ...)``."""
     if one.tokens is None:
         return f"{one.kind} {one.item}: tokens unknown: {one.unknown}"
-    counts = [f"{one.tokens:,} token{'' if one.tokens == 1 else 's'}"]
-    if one.cross_tokens:
-        counts.append(f"{one.cross_tokens:,} positions of cross-attention")
+    counts = _counts(one, one.tokens)
     if one.cache_bytes is not None:
         counts.append(f"{byte_size(one.cache_bytes)} of cache")
     many = f"; {one.count:,} take {one.all_tokens:,} tokens" if one.count > 1 else ""
     return f"{one.kind} {one.item}: {', '.join(counts)}{many} (by {one.settings})"
+
+
+def _counts(one: MediaTokens, tokens: int) -> list[str]:
+    """Tokens of the text, if it has any, and positions next to it."""
+    in_text = [f"{tokens:,} token{'' if tokens == 1 else 's'}"]
+    if not one.cross_tokens:
+        return in_text
+    return [*in_text * bool(tokens), f"{one.cross_tokens:,} positions of cross-attention"]

@@ -21,7 +21,8 @@ KEYS = (
     "max_pixels_tolerance max_slice_nums overlap_margins pooling_size max_crops max_num_tiles "
     "pooling_ratio dense_max_patches dense_max_scale dense_min_aspect spatial_factor "
     "patch_expand_factor max_video_frame_tokens samples_per_token vision_patch_size "
-    "use_covering_area_grid slice_mode fine_route vision_input_type num_query_tokens"
+    "use_covering_area_grid slice_mode fine_route vision_input_type num_query_tokens do_pad depths "
+    "image_size"
 ).split()
 NUMBERS = st.one_of(st.integers(-2, 40), st.integers(), st.floats(), st.none(), st.booleans())
 VALUES = st.one_of(
@@ -61,7 +62,8 @@ def test_a_number_or_a_reason(
     milliseconds: int,
 ) -> None:
     files = {"processor_config.json": {**own, **parts}, "preprocessor_config.json": older}
-    config = {"vision_config": older, "num_query_tokens": own.get("size")}
+    encoder = {"model_type": ("vit", "swin", "other")[frames % 3], **older}
+    config = {"vision_config": older, "encoder": encoder, "num_query_tokens": own.get("size")}
     for item in (
         ImageItem(width, height),
         VideoItem(width, height, frames),

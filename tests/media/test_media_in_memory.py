@@ -10,8 +10,10 @@ import pytest
 
 import hfinspect
 from hfinspect.core.library_versions import TRANSFORMERS
+from hfinspect.core.media_tokens import ImageItem
 from hfinspect.errors import UsageError
 from hfinspect.media.reading_items import media_items
+from hfinspect.media.registry import count_tokens
 
 from ..cli.program import hfinspect as program
 from ..schemas import conforms
@@ -52,6 +54,21 @@ MLLAMA: dict[str, Any] = {
         "vocab_size": 1000,
     },
     "vision_config": {"image_size": 560, "patch_size": 14, "hidden_size": 32},
+}
+
+
+BLIP: dict[str, Any] = {
+    "model_type": "blip",
+    "architectures": ["BlipForConditionalGeneration"],
+    "dtype": "bfloat16",
+    "text_config": {
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "vocab_size": 1000,
+    },
+    "vision_config": {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2},
 }
 
 
@@ -158,3 +175,36 @@ def test_lengths_are_read_as_they_are_written() -> None:
     for text, count in (("30s", 30_000), ("2.5", 2_500), ("1m30s", 90_000), ("500ms", 500)):
         ((item, _),) = media_items(None, 1, None, text)
         assert item.label == f"{count / 1000:g} s"
+
+
+def test_what_an_encoder_sees_takes_positions_next_to_the_text() -> None:
+    """24 x 24 patches and a class token: 577 rows of 64 keys and 64 values in 2 layers."""
+    answer = hfinspect.memory(BLIP, image="1024x768", context=16)
+    (image,) = answer.media
+    assert (image.tokens, image.cross_tokens) == (0, 577)
+    assert image.cache_bytes == 577 * 2 * 2 * 64 * 2
+    assert answer.main is not None and answer.main.context == 16
+    assert answer.cache is not None and answer.cache.encoder_tokens == 577
+
+
+def test_the_line_leaves_out_that_the_text_has_no_token(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(BLIP))
+    shown = " ".join(program("memory", str(tmp_path), "--image", "1024x768").out.split())
+    assert "image 1,024 x 768: 577 positions of cross-attention, 295 kB of cache (by" in shown
+    several = hfinspect.memory(BLIP, image="64x64", images=2).media[0]
+    assert several.unknown == "blip sees one image a sequence"
+
+
+def test_a_page_that_is_not_padded_has_no_fixed_number() -> None:
+    donut: dict[str, Any] = {
+        "model_type": "vision-encoder-decoder",
+        "encoder": {"model_type": "donut-swin"},
+    }
+    for more, reason in (({"do_pad": False}, "keep their own size"), ({}, "")):
+        given = {"preprocessor_config.json": {"size": [1920, 2560], **more}}
+        image = count_tokens(ImageItem(9, 9), "vision-encoder-decoder", donut, given)
+        assert reason in image.unknown
+    assert image.cross_tokens == 80 * 60
+    donut["encoder"] = {"model_type": "clip_vision_model"}
+    image = count_tokens(ImageItem(9, 9), "vision-encoder-decoder", donut, given)
+    assert "no rule yet for the encoder 'clip_vision_model'" in image.unknown

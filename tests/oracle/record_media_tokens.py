@@ -92,6 +92,9 @@ SAME = {
     "fast_vlm": "llava",
 }
 
+#: Whose decoder sees an image through cross-attention.
+SEEN = ("blip", "idefics", "pix2struct", "pp_formulanet", "vision-encoder-decoder")
+
 #: Those that the library's table of processors leaves out.
 NAMED = {"kosmos-2": "Kosmos2Processor", "kosmos-2.5": "Kosmos2_5Processor"}
 
@@ -871,6 +874,121 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
             {},
         )
     ],
+    "hy_v4_vl": [
+        (
+            {
+                "processor_config.json": {
+                    "image_processor": {
+                        "size": {"shortest_edge": 65536, "longest_edge": 1048576},
+                        "patch_size": 14,
+                    },
+                    "video_processor": {
+                        "size": {"shortest_edge": 4096, "longest_edge": 4194304},
+                        "max_image_size": {"longest_edge": 262144},
+                        "patch_size": 14,
+                        "temporal_patch_size": 2,
+                    },
+                }
+            },
+            {},
+        ),
+        ({"preprocessor_config.json": {"max_pixels": 1048576}}, {}),
+    ],
+    "glm_image": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "min_pixels": 262144,
+                    "max_pixels": 4194304,
+                    "patch_size": 16,
+                    "merge_size": 1,
+                }
+            },
+            {},
+        )
+    ],
+    "perception_lm": [
+        (
+            {
+                "processor_config.json": {"patch_size": 14, "pooling_ratio": 2},
+                "preprocessor_config.json": {"vision_input_type": "thumb+tile"},
+            },
+            {},
+        ),
+        (
+            {
+                "processor_config.json": {
+                    "patch_size": 14,
+                    "pooling_ratio": 1,
+                    "image_processor": {"tile_size": 224, "max_num_tiles": 9},
+                    "video_processor": {"size": {"height": 224, "width": 336}},
+                }
+            },
+            {},
+        ),
+        (
+            {
+                "processor_config.json": {"patch_size": 14},
+                "preprocessor_config.json": {"vision_input_type": "vanilla"},
+            },
+            {},
+        ),
+    ],
+    "blip": [
+        (
+            {"preprocessor_config.json": {"size": {"height": 224, "width": 224}}},
+            {"vision_config": {"image_size": 224, "patch_size": 14}},
+        ),
+    ],
+    "pix2struct": [({"preprocessor_config.json": {"max_patches": 512, "is_vqa": False}}, {})],
+    "pp_formulanet": [
+        ({}, {"vision_config": {"image_size": 768}}),
+        (
+            {"preprocessor_config.json": {"size": {"height": 400, "width": 400}}},
+            {"vision_config": {"image_size": 400, "patch_size": 16}},
+        ),
+    ],
+    "idefics": [
+        ({"preprocessor_config.json": {"image_size": 112}}, {"vision_config": {"image_size": 112}}),
+        (
+            {"preprocessor_config.json": {"image_size": 224}},
+            {"use_resampler": True, "perceiver_config": {"resampler_n_latents": 40}},
+        ),
+    ],
+    "vision-encoder-decoder": [
+        (
+            {
+                "preprocessor_config.json": {
+                    "image_processor_type": f"{kind}ImageProcessor",
+                    **({"size": size} if size else {}),
+                    **more,
+                }
+            },
+            {"encoder": encoder},
+        )
+        for kind, size, more, encoder in (
+            ("ViT", {"height": 384, "width": 384}, {}, {"model_type": "vit", "image_size": 384}),
+            ("ViT", 224, {}, {"model_type": "vit", "patch_size": 32}),
+            ("ViT", 384, {}, {"model_type": "deit", "image_size": 384}),
+            ("DeiT", None, {"do_center_crop": True, "crop_size": 224}, {"model_type": "deit"}),
+            ("Beit", 224, {}, {"model_type": "beit"}),
+            ("ViT", 224, {}, {"model_type": "vit", "image_size": 384}),
+            ("ViT", 200, {}, {"model_type": "swin", "window_size": 3}),
+            ("Donut", [960, 1280], {}, {"model_type": "donut-swin", "window_size": 5}),
+            (
+                "Donut",
+                {"height": 1280, "width": 900},
+                {"do_align_long_axis": True},
+                {"model_type": "donut-swin", "window_size": 5, "depths": [1, 1, 1]},
+            ),
+            (
+                "Nougat",
+                {"height": 896, "width": 672},
+                {},
+                {"model_type": "donut-swin", "window_size": 7},
+            ),
+        )
+    ],
     "inkling2": [({"preprocessor_config.json": {"size": {"height": 32, "width": 48}}}, {})],
     "granite_speech": [
         (
@@ -965,6 +1083,8 @@ def classes(model_type: str) -> tuple[Any, dict[str, Any]]:
 
 def build(model_type: str, files: dict[str, Any]) -> Any:
     """The processor of a repo with these files."""
+    if model_type == "vision-encoder-decoder":
+        return alone(files)
     made, parts = classes(model_type)
     wanted = inspect.signature(made.__init__).parameters
     arguments: dict[str, Any] = {}
@@ -991,6 +1111,15 @@ def build(model_type: str, files: dict[str, Any]) -> Any:
         if name in wanted:
             arguments[name] = tokenizer()
     return made(**arguments, **own)
+
+
+def alone(files: dict[str, Any]) -> Any:
+    """The image processor that the file names: the library has no processor of this type."""
+    said = files["preprocessor_config.json"]
+    part = getattr(transformers, said["image_processor_type"])
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "preprocessor_config.json").write_text(json.dumps(said))
+        return SimpleNamespace(image_processor=part.from_pretrained(folder))
 
 
 def marks(text: str) -> int:
@@ -1021,6 +1150,8 @@ def defaults_of(model_type: str) -> dict[str, Any]:
 
 def calls_of(model_type: str) -> dict[str, Any]:
     """What the processor's class passes to its parts at every call, over their own settings."""
+    if model_type == "vision-encoder-decoder":
+        return {}
     made, _ = classes(model_type)
     names = {"image": "images_kwargs", "video": "videos_kwargs", "audio": "audio_kwargs"}
     passed = {part: slim(getattr(made, name, None) or {}) for part, name in names.items()}
@@ -1174,6 +1305,80 @@ def git_positions(made: Any, config: dict[str, Any], width: int, height: int) ->
     return int(kept.get_seq_length()) - 1
 
 
+#: Sizes of a small encoder and decoder; places, patches and merging are those of the case.
+_SMALL = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+_SMALL |= {"num_attention_heads": 1, "num_heads": 1, "d_model": 8, "decoder_layers": 1}
+_SMALL |= {"decoder_attention_heads": 1, "decoder_ffn_dim": 8, "encoder_layers": 1, "d_kv": 8}
+_SMALL |= {"d_ff": 8, "num_layers": 1, "vocab_size": 99, "max_position_embeddings": 40}
+_SIGHT = {key: _SMALL[key] for key in list(_SMALL)[:4]}
+_SIGHT |= {"embed_dim": 8, "mlp_dim": 8, "d_kv": 8, "d_ff": 8}
+_SIGHT |= {"post_conv_mid_channels": 8, "post_conv_out_channels": 8, "decoder_hidden_size": 8}
+_SIGHT |= {"output_channels": 8, "post_conv_in_channels": 8, "global_attn_indexes": []}
+
+
+def seeing(model_type: str, config: dict[str, Any]) -> Any:
+    """A small model of the class, whose encoder has the config's places."""
+    said = {key: value for key, value in config.items() if key not in ("encoder", "vision_config")}
+    sight = {**_SIGHT, **config.get("encoder", config.get("vision_config", {}))}
+    if model_type != "vision-encoder-decoder":
+        small = {"vision_config": sight}
+        small |= (
+            {**_SMALL, "cross_layer_interval": 1, "additional_vocab_size": 2}
+            if (model_type == "idefics")
+            else {"text_config": {**_SMALL, "bos_token_id": 1, "sep_token_id": 2}}
+        )
+        made = transformers.AutoConfig.for_model(model_type, **small, **said)
+        names = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        return getattr(transformers, names[model_type])(made).eval()
+    if "swin" in sight["model_type"]:
+        depths = sight.get("depths", [1, 1, 1, 1])
+        heads = {"num_heads": [1] * len(depths), "embed_dim": 8}
+        sight = {**config["encoder"], "depths": depths, **heads}
+    decoder = {"model_type": "mbart", **_SMALL, "is_decoder": True, "add_cross_attention": True}
+    made = transformers.VisionEncoderDecoderConfig(encoder=sight, decoder=decoder)
+    made.decoder_start_token_id = made.pad_token_id = 1
+    return transformers.VisionEncoderDecoderModel(made).eval()
+
+
+def seen(made: Any, config: dict[str, Any], model: Any, width: int, height: int) -> list[int]:
+    """Tokens in the text, and positions that the small model's cross-attention keeps; of Idefics,
+    whose cache has none, those that it looks at."""
+    picture = Image.new("RGB", (width, height))
+    if type(made).__name__ == "IdeficsProcessor":
+        made.tokenizer.add_tokens(["<fake_token_around_image>"], special_tokens=True)
+        inputs = made(images=[picture], text="", return_tensors="pt")
+        ids = made.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
+        inputs["input_ids"] = inputs["input_ids"].clamp(max=90)  # of the small model's words
+        looked: list[int] = []
+        layer = model.model.gated_cross_attn_layers[0].cross_attn
+        layer.register_forward_pre_hook(
+            lambda _, __, given: looked.append(given["key_value_states"].shape[-2]),
+            with_kwargs=True,
+        )
+        with torch.no_grad():
+            out = model(**inputs, use_cache=True)
+        assert kept(out).get_seq_length() == len(ids)
+        return [marks("".join(one for one in ids if "image" in one)), looked[-1]]
+    merged = (
+        made._merge_kwargs(return_tensors="pt")["images_kwargs"]
+        if hasattr(made, "_merge_kwargs")
+        else {"return_tensors": "pt"}
+    )
+    inputs = made.image_processor([picture], **merged)
+    shape = tuple(next(iter(inputs.values())).shape)
+    known = model.__dict__.setdefault("known", {})
+    if shape not in known:
+        more = {"max_new_tokens": 2, "return_dict_in_generate": True, "use_cache": True}
+        with torch.no_grad():
+            out = model.generate(**inputs, **more)
+        known[shape] = kept(out).cross_attention_cache.get_seq_length()
+    return [0, int(known[shape])]
+
+
+def kept(out: Any) -> Any:
+    return out.past_key_values if "past_key_values" in out else out.cache
+
+
 def asked(made: Any, part: str) -> bool:
     return getattr(made, part, None) is not None
 
@@ -1187,7 +1392,10 @@ def record(model_type: str, files: dict[str, Any], config: dict[str, Any]) -> di
         found["audio"] = [[ms, *in_windows(files, ms)] for ms in MILLISECONDS]
         return found
     made = build(model_type, files)
-    if model_type == "git":
+    if model_type in SEEN:
+        model = seeing(model_type, config)
+        found["images"] = [[*size, *tried(seen, made, config, model, *size)] for size in SIZES]
+    elif model_type == "git":
         found["images"] = [[*size, git_positions(made, config, *size)] for size in SIZES]
     elif asked(made, "image_processor"):
         found["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
