@@ -12,9 +12,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
 
 #: Lines of Python in the package. The aim is the issue's: what families and tables repeat becomes
 #: data. Whoever makes the package shorter lowers the limit; more than that needs a reason: the last
-#: was that added tokens of GGUF and a pipeline's tokenizers on its first screen are read.
+#: was the images of eight more model types.
 AIM = 75_000
-LONGEST = 115_350
+LONGEST = 115_550
 
 #: Participles that say nothing of a value: a list of shards is ``shards``, not ``found``.
 VAGUE = frozenset("found said held whole wish kept".split())

@@ -181,27 +181,20 @@ class SettingsPart:
 
     def couple(self, key: str, *, least: int = 1) -> tuple[int, int]:
         """A list of two numbers. Raises UnknownTokensError."""
-        value = self.raw(key)
-        if not isinstance(value, list) or len(value) != 2:
-            raise self._wrong(key, value, "two numbers")
-        first, second = value
-        return (
-            self._number(key, first, least, MAX_SETTING),
-            self._number(key, second, least, MAX_SETTING),
-        )
+        return self._two(key, self.raw(key), least)
 
     def pairs(self, key: str) -> list[tuple[int, int]]:
         """A list of (height, width). Raises UnknownTokensError."""
         value = self.raw(key)
         if not isinstance(value, list) or not 0 < len(value) <= MAX_PINPOINTS:
             raise self._wrong(key, value, "a list of sizes")
-        for pair in value:
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise self._wrong(key, pair, "height and width")
-        return [
-            (self._number(key, high, 1, MAX_SETTING), self._number(key, wide, 1, MAX_SETTING))
-            for high, wide in value
-        ]
+        return [self._two(key, pair, 1) for pair in value]
+
+    def _two(self, key: str, value: Any, least: int) -> tuple[int, int]:
+        if not isinstance(value, list) or len(value) != 2:
+            raise self._wrong(key, value, "two numbers")
+        first, second = (self._number(key, one, least, MAX_SETTING) for one in value)
+        return first, second
 
     def _number(self, key: str, value: Any, least: int, most: int) -> int:
         if isinstance(value, float) and value.is_integer():

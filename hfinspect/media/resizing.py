@@ -37,15 +37,29 @@ def within_budget(
         height, width = round((height * factor) / width), factor
     if not any_ratio:
         check_ratio(height, width)
-    lowest = factor if any_ratio else 0
+    return _fitted(height, width, factor, least, most, lowest=factor if any_ratio else 0)
+
+
+def _fitted(
+    height: int,
+    width: int,
+    factor: int,
+    least: int,
+    most: int,
+    *,
+    lowest: int = 0,
+    frames: int = 1,
+    long: int = 1,
+) -> tuple[int, int]:
+    """Both sides as multiples; the budget counts ``long`` frames, and its share ``frames``."""
     high = max(lowest, round(height / factor) * factor)
     wide = max(lowest, round(width / factor) * factor)
-    if high * wide > most:
-        beta = math.sqrt((height * width) / most)
+    if long * high * wide > most:
+        beta = math.sqrt((frames * height * width) / most)
         high = max(factor, math.floor(height / beta / factor) * factor)
         wide = max(factor, math.floor(width / beta / factor) * factor)
-    elif high * wide < least:
-        beta = math.sqrt(least / (height * width))
+    elif long * high * wide < least:
+        beta = math.sqrt(least / (frames * height * width))
         high = math.ceil(height * beta / factor) * factor
         wide = math.ceil(width * beta / factor) * factor
     return high, wide
@@ -62,18 +76,8 @@ def frames_within_budget(
         scale = max(factor / height, factor / width)
         height, width = int(height * scale), int(width * scale)
     check_ratio(height, width)
-    high = round(height / factor) * factor
-    wide = round(width / factor) * factor
     long = round(frames / step) * step
-    if long * high * wide > most:
-        beta = math.sqrt((frames * height * width) / most)
-        high = max(factor, math.floor(height / beta / factor) * factor)
-        wide = max(factor, math.floor(width / beta / factor) * factor)
-    elif long * high * wide < least:
-        beta = math.sqrt(least / (frames * height * width))
-        high = math.ceil(height * beta / factor) * factor
-        wide = math.ceil(width * beta / factor) * factor
-    return high, wide
+    return _fitted(height, width, factor, least, most, frames=frames, long=long)
 
 
 def check_ratio(height: int, width: int, most: int = MAX_RATIO) -> None:

@@ -106,10 +106,7 @@ class Fuyu(ImagesOnly):
             min(int(image.height * scale), image.height),
             min(int(image.width * scale), image.width),
         )
-        patch_high, patch_wide = (
-            part.inner("patch_size", "height"),
-            part.inner("patch_size", "width"),
-        )
+        patch_high, patch_wide = (part.inner("patch_size", key) for key in ("height", "width"))
         rows = min(high // patch_high, math.ceil(shown[0] / patch_high))
         columns = min(wide // patch_wide, math.ceil(shown[1] / patch_wide))
         return ItemTokens(

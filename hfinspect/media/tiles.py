@@ -6,6 +6,7 @@ import math
 from typing import ClassVar
 
 from ..core.media_tokens import ImageItem, VideoItem
+from .canvases import canvas
 from .processor_settings import ProcessorSettings, SettingsPart
 from .resizing import closest_ratio, grids, grids_of_a_set, within_budget
 from .rule import ImagesOnly, ItemTokens, NoSounds
@@ -104,25 +105,15 @@ class Cohere2Vision(ImagesOnly):
         most = part.count("max_patches")
         if part.flag("crop_to_patches") and most > 1:
             tile = part.inner("size", "height")
-            tiles, step = with_thumbnail(*_least_enlarged(image, tile, grids(1, most)))
+            tiles, step = with_thumbnail(
+                *canvas(image.width, image.height, tile, grids(1, most), float)
+            )
         across = part.optional("patch_size", 16, least=1)
         tokens = across * across
         return ItemTokens(
             2 + tiles * (tokens + 1),
             (step, f"{across} x {across} tokens a tile and one after it, 2 markers"),
         )
-
-
-def _least_enlarged(
-    image: ImageItem, tile: int, known: tuple[tuple[int, int], ...]
-) -> tuple[int, int]:
-    """The first grid that holds the image with the least enlargement; where all are too small, the
-    one that shrinks it least."""
-    scales = [
-        min(columns * tile / image.width, rows * tile / image.height) for columns, rows in known
-    ]
-    large = [scale for scale in scales if scale >= 1]
-    return known[scales.index(min(large) if large else max(scales))]
 
 
 class DeepseekOcr2(ImagesOnly):
