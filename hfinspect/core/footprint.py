@@ -48,13 +48,13 @@ class WeightBytes(JsonForm):
 class Workspace(JsonForm, after={"nbytes": ""}):
     """A limit, not an exact number: what a step needs in addition to weights and cache, in bytes.
 
-    ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
-    outputs for the tokens of one step, ``runtime`` the device's own context and libraries,
-    with all that the engine leaves free of a device (SGLang).
+    What is added up is each engine's own: ``logits`` while tokens are chosen, ``activation`` what
+    the largest moment of a step holds above them, ``runtime`` the device's own context and
+    libraries, with all that the engine leaves free of a device (SGLang).
 
     Fields:
-        logits [bytes]: of one position of each sequence, float32
-        activation [bytes]: the widest layer's outputs in one step
+        logits [bytes]: of the positions that tokens are chosen from, with their copies
+        activation [bytes]: what the largest moment of a step holds above the logits
         runtime [bytes]: of the device's own context and libraries, and what an engine leaves free
         formula: formula of the sum
     """
@@ -91,11 +91,12 @@ class Stage(JsonForm):
 @dataclass(frozen=True)
 class AtContext(JsonForm, after={"context": ""}):
     """The sum at one context on the fullest device: ``total`` is weights, cache and the workspace's
-    limit; None where the weights' bytes are not known. ``fits`` None: no device was named.
+    limit; None where the weights' bytes or the limit are not known. ``fits`` None: no device was
+    named, or the sum is not known.
 
     Fields:
         cache: of all sequences
-        workspace: upper limit of what a step needs in addition
+        workspace: upper limit of what a step needs in addition; None where unknown
         total [bytes]: weights, cache and workspace on one device; None where unknown
         fits: whether the device holds it; None without a device
         weights [bytes]: on that device; None where unknown
@@ -103,7 +104,7 @@ class AtContext(JsonForm, after={"context": ""}):
     """
 
     cache: CacheSize
-    workspace: Workspace
+    workspace: Workspace | None
     total: int | None
     fits: bool | None = None
     weights: int | None = None
@@ -147,6 +148,7 @@ class Memory(
         weights: bytes of the weights
         at: one sum for each context, the main one last
         cache_unknown: why the cache is unknown; empty if it is known
+        workspace_unknown: why no entry has a workspace; empty if they have one
         device: what was named; None without one
         verdict: whether the device holds it, or the training; None without a device
         max_context [tokens]: that still fits at this batch, up to the model's own or the one that
@@ -182,6 +184,7 @@ class Memory(
     weights: WeightBytes
     at: tuple[AtContext, ...] = ()
     cache_unknown: str = ""
+    workspace_unknown: str = ""
     device: NamedDevice | None = None
     verdict: Verdict | None = None
     max_context: int | None = None

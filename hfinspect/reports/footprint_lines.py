@@ -40,7 +40,7 @@ def bar(memory: Memory) -> Iterator[Block]:
     from .drawings import StackedBar
 
     main, weights = memory.main, memory.weights.per_device
-    if main is None or weights is None or not main.total:
+    if main is None or weights is None or not main.total or main.workspace is None:
         return
     sizes = {
         "weights": main.total - main.cache.nbytes - main.workspace.nbytes,
@@ -126,7 +126,7 @@ def _row(entry: AtContext) -> tuple[int | str | None, ...]:
         entry.context,
         "unknown" if weights is None else byte_size(weights),
         byte_size(entry.cache.nbytes),
-        byte_size(entry.workspace.nbytes),
+        "unknown" if entry.workspace is None else byte_size(entry.workspace.nbytes),
         "unknown" if entry.total is None else byte_size(entry.total),
         fits,
     )
@@ -154,7 +154,7 @@ def plain_sums(memory: Memory) -> Table:
             entry.cache.kv_bytes,
             entry.cache.state_bytes,
             entry.cache.nbytes,
-            entry.workspace.nbytes,
+            None if entry.workspace is None else entry.workspace.nbytes,
             entry.total,
             entry.fits,
         )
@@ -190,6 +190,7 @@ def _stages(memory: Memory) -> Table:
 
 
 def _formulas(memory: Memory) -> Facts:
-    assert memory.workspace is not None
+    if memory.workspace is None:
+        return Facts((("workspace", memory.workspace_unknown),))
     parts = ENGINES[memory.engine].workspace_parts
     return Facts((("workspace", f"at most {parts} = {memory.workspace.formula}"),))

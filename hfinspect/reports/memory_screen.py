@@ -283,6 +283,8 @@ def _costs(memory: Memory) -> str:
         texts.append(f"cache: {memory.cache_unknown}")
     if memory.workspace is not None:
         texts.append(f"runtime and workspace at most {byte_size(memory.workspace.nbytes)}")
+    elif memory.workspace_unknown:
+        texts.append("workspace unknown")
     if memory.reading is not None and memory.reading.tokens_per_second is not None:
         rate = memory.reading.tokens_per_second
         digits = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"

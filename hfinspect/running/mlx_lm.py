@@ -88,8 +88,8 @@ class MlxLm(Loader):
         ]
         sequences = "1 sequence" if batch == 1 else f"{batch} sequences"
         because.append(f"{sequences} at once: each has a cache of its own")
-        if device is not None and sized.weights.per_device is not None and sized.main is not None:
-            left = device[1] - sized.weights.per_device - sized.main.workspace.nbytes
+        if device is not None and sized.weights.per_device is not None and sized.workspace:
+            left = device[1] - sized.weights.per_device - sized.workspace.nbytes
             flags.insert(1, f"--prompt-cache-bytes {left}")
             because.append(f"{byte_size(left)} for all caches: what weights and a step leave")
         if subject.maker == "apple" and device is not None:

@@ -55,7 +55,7 @@ class SglangLoader(ServerLoader):
     ) -> tuple[list[str], list[str]]:
         split = (("--tp-size", sized.tensor_parallel), ("--pp-size", sized.pipeline_parallel))
         flags = [f"{flag} {count}" for flag, count in split if count > 1]
-        left = None if sized.main is None else sized.main.workspace.nbytes
+        left = None if sized.workspace is None else sized.workspace.nbytes
         if left is None:
             return flags, []
         return flags, [f"{byte_size(left)} left free for steps and CUDA graphs, by SGLang's rule"]

@@ -159,9 +159,9 @@ class TensorRtLlm(Loader):
 
     def _with_share(self, subject: Subject, sized: Memory, nbytes: int) -> Memory:
         """The same sum where the cache takes its share of what weights and a step leave free."""
-        if sized.main is None or sized.weights.per_device is None:
+        if sized.workspace is None or sized.weights.per_device is None:
             return sized
-        occupied = sized.weights.per_device + sized.main.workspace.nbytes
+        occupied = sized.weights.per_device + sized.workspace.nbytes
         if occupied >= nbytes:
             return sized
         again = subject.sized("logical", nbytes=occupied + (nbytes - occupied) * _PERCENT // 100)

@@ -25,7 +25,7 @@ def sized(inspected: Inspected, request: MemoryRequest) -> Memory:
 def memory_row(memory: Memory) -> Row:
     """Its columns; null where there is no answer, and why."""
     main = memory.main
-    unknown = memory.cache_unknown
+    unknown = memory.cache_unknown or memory.workspace_unknown
     if not unknown and memory.weights.nbytes is None:
         unknown = memory.weights.unknown
     if memory.verdict is not None and memory.fits is None:
@@ -38,7 +38,7 @@ def memory_row(memory: Memory) -> Row:
         "memory_total": None if main is None else main.total,
         "memory_weights": memory.weights.nbytes,
         "memory_cache": None if main is None else main.cache.nbytes,
-        "memory_workspace": None if main is None else main.workspace.nbytes,
+        "memory_workspace": None if memory.workspace is None else memory.workspace.nbytes,
         "memory_context": None if main is None else main.context,
         "memory_batch": memory.batch,
         "memory_engine": memory.engine,

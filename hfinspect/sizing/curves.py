@@ -182,10 +182,10 @@ def _of_engine(
     sized = sizer(inspection, prediction, layers, memory.weights, request)
     weights, own = sized.fullest_weights, sized.held
     layers = [divided(layer, request.parallel.tensor, inspection) for layer in layers]
-    workspace = tuple(
-        corners([(tokens, engine.workspace(limit, tokens, batch).nbytes) for tokens in contexts])
-        for batch in batches
-    )
+    sums = [[(n, engine.workspace(limit, n, batch)) for n in contexts] for batch in batches]
+    workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
+    if None in (one for line in sums for _, one in line):
+        return  # no limit, no sum
     rows = [item for layer in layers for item in layer.keys_values]
     usual, _ = held_of(inspection, prediction, replace(request, dtype=None))
     for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):

@@ -51,7 +51,8 @@ def decided(
     main = memory.main
     if main is None:
         return decide(device.nbytes, cases, _why(memory, inspection, request))
-    return decide(device.nbytes, cases, "the size of the weights is unknown")
+    why = memory.workspace_unknown or "the size of the weights is unknown"
+    return decide(device.nbytes, cases, why)
 
 
 def usual_card(
@@ -85,7 +86,7 @@ def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:
     assert main is not None
     sums = {name: at_width(name) for name in ("int4", "int8", "16-bit", "float32")}
     if any(total is None for total in sums.values()):
-        yield Case("", main.cache.nbytes, None)
+        yield Case("", (main.weights or 0) + main.cache.nbytes, None)
         return
     for name, width, wider in _WIDTHS:
         yield Case(name, sums[width] or 0, sums[wider])

@@ -231,6 +231,7 @@ def _with_cache(
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
     limited = known and request.device is not None
     return memory(
+        workspace_unknown="" if main.workspace else _without_rule(inspection, request.engine),
         media=tuple(sized.with_cache(one) for one in request.media),
         notes=tuple(notes),
         offload=offload,
@@ -247,6 +248,13 @@ def _with_cache(
     )
 
 
+def _without_rule(inspection: Inspection, engine: Engine) -> str:
+    return (
+        f"no rule says what a pass of {inspection.model_type} takes in {engine.name} "
+        f"{engine.version}: its code was not compared with one, or keeps more"
+    )
+
+
 def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
     """The longest context that fits, up to the model's own or to the one that was named, and
     whether the device holds more; without such an end None where any length fits."""
@@ -259,7 +267,8 @@ def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
 
 def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
     cache = sized.cache_by_layer(main.context, sized.wish.batch)
-    return plan_offload(parts, cache, main.context, main.workspace.nbytes, sized.wish.device)
+    step = 0 if main.workspace is None else main.workspace.nbytes
+    return plan_offload(parts, cache, main.context, step, sized.wish.device)
 
 
 def _offload_notes(parts: Parts, inspection: Inspection, engine: Engine) -> list[str]:

@@ -43,7 +43,7 @@ from typing import Final, NamedTuple
 
 from ..core.footprint import Workspace
 from ..trees.modules import each_module
-from .encoder_pass import encoder_pass
+from .encoder_pass import Widths, encoder_pass
 from .matrices import Matrix, matrices
 from .state_pass import state_pass
 from .workspace import RUNTIME_BYTES, WorkspaceLimit
@@ -82,26 +82,25 @@ _FLOAT32_KEYS: Final = frozenset({"codegen"})
 _COPIED_POSITIONS: Final = frozenset({"gptj"})
 #: Arrays of the inner width that an expert holds, where they are not four.
 _EXPERT_ARRAYS: Final[Mapping[str, int]] = {"gpt_oss": 9}
+#: Types with states or an encoder whose rule was compared with what they take. Others keep what
+#: no rule counts (ProphetNet's buckets of all pairs, guidance that doubles a batch), or may.
+_COMPARED: Final = frozenset(
+    """bamba bart bigbird_pegasus blenderbot blenderbot-small falcon_h1 falcon_mamba fsmt
+    granitemoehybrid jamba kimi_linear led longt5 m2m_100 mamba mamba2 marian mbart minimax
+    moonshine mt5 mvp nemotron_h nllb-moe olmo_hybrid pegasus pegasus_x plbart qwen3_5
+    qwen3_5_moe qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma rwkv speech_to_text
+    switch_transformers t5 umt5 whisper xlstm zamba zamba2""".split()
+)
 #: Activations that are one kernel of torch.
 _ONE_KERNEL: Final = frozenset({"relu", "gelu", "gelu_pytorch_tanh", "silu", "swish", "tanh"})
 _ACTIVATION_KEYS: Final = (
     *("hidden_act", "activation_function", "hidden_activation", "activation"),
-    *("mlp_hidden_act", "feed_forward_proj"),
+    *("mlp_hidden_act", "feed_forward_proj", "dense_act_fn", "encoder_hidden_act"),
 )
 #: Copies of the last logits in float32 while a token is sampled.
 _COPIES: Final = 5
 #: Bytes of ids and positions for each token.
 _IDS: Final = 32
-
-
-class Widths(NamedTuple):
-    """Numbers of one token in the widest block of each kind, next to those of the stream."""
-
-    dense: int = 0
-    experts: int = 0
-    projected: int = 0
-    queries: int = 0
-    keys: int = 0
 
 
 def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
@@ -114,14 +113,22 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     modules = each_module(limit.root)
     corrected = any("e_score_correction_bias" in module.children for module in modules)
     keys = [int(item.key) for layer in limit.layers for item in layer.keys_values]
-    dense = experts = projected = queries = 0
-    for block in blocks.values():
+    dense = encoder = experts = projected = queries = 0
+    for path, block in blocks.items():
         kinds = {matrix.kind for matrix in block}
         if "expert" in kinds:
             arrays = _EXPERT_ARRAYS.get(limit.name, 4)
-            experts = max(experts, _of_experts(block, hidden, arrays, 6 if corrected else 4))
+            each = _of_experts(block, hidden, arrays, 6 if corrected else 4)
+            if limit.name == "nllb-moe":  # a row for each token and expert
+                of = (block[0].active or (1, 1))[1]
+                each = of * (2 * block[0].rows + 2 * hidden + 4 * of)
+            experts = max(experts, each)
         elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
-            dense = max(dense, _of_dense(block, hidden, plain, written="gated-gelu" in named))
+            inner = _of_dense(block, hidden, plain, written="gated-gelu" in named)
+            if "encoder" in path.split("."):
+                encoder = max(encoder, inner)
+            else:
+                dense = max(dense, inner)
         elif kinds & {"query", "qkv", "query_up"}:
             rows = [m.rows for m in block if m.linear and m.kind != "output"]
             heads = [m.columns for m in block if m.kind == "output"]
@@ -130,7 +137,10 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
             queries = max(queries, wide)
             projected = max(projected, sum(rows) + (3 * wide if "kv_up" in kinds else 0))
     return Widths(
-        *(-(-n // limit.ranks) for n in (dense, experts, projected, queries, max(keys, default=0)))
+        *(
+            -(-n // limit.ranks)
+            for n in (dense, encoder, experts, projected, queries, max(keys, default=0))
+        )
     )
 
 
@@ -172,6 +182,14 @@ def is_eager(name: str) -> bool:
     return name in WITHOUT_SDPA or name in _FALLS_BACK
 
 
+def has_rule(limit: WorkspaceLimit) -> bool:
+    """Whether the limit may be given: layers with states, and encoders, differ by their code."""
+    text = limit.config.get("text_config")
+    inner = text.get("model_type") if isinstance(text, Mapping) else None
+    recurrent = any(s.name == "recurrent" for layer in limit.layers for s in layer.states)
+    return not (limit.encodes or recurrent) or not _COMPARED.isdisjoint({limit.name, str(inner)})
+
+
 def prompt_pass(
     limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
 ) -> Workspace:
@@ -193,10 +211,10 @@ def _moments(
         limit.by_rule["widths"] = widths(limit, hidden)
     size, blocks = limit.size, limit.by_rule["widths"]
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
-    square = batch * tokens**2
+    square = batch * tokens**2 if limit.windows else 0
     sampling = batch * vocabulary * (size + 4 * _COPIES)
     if limit.encodes:
-        each, text = encoder_pass(limit, blocks.dense, blocks.queries, tokens, batch, eager=eager)
+        each, text = encoder_pass(limit, blocks, tokens, batch, eager=eager)
         return _Moments(math.ceil(each), math.ceil(sampling), text)
     windows = limit.windows
     masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
@@ -218,7 +236,8 @@ def _moments(
         scores = square * size  # the mask as numbers
     block = 6 * hidden + max(blocks.dense, blocks.experts, 2 * hidden)
     if limit.name in ALL_LOGITS:
-        block = max(block, 2 * hidden + vocabulary)
+        copies = 6 if limit.name == "xlstm" else 1  # three in float32
+        block = max(block, 2 * hidden + copies * vocabulary)
     per_token = batch * tokens
     # Tables of cosines and sines in float32, one pair for each kind of layer.
     rotary = 2 * 4 * max(1, len(windows)) * (blocks.queries // heads)

@@ -107,6 +107,8 @@ def _of_cache(
         cells = replace(sized.held, dtype="F32") if wide else sized.held
         at_dtype = replace(sized, held=cells, wish=replace(sized.wish, engine=engine))
         sums = at_dtype.at(context, request.batch)
+        if sums.workspace is None:
+            return sums.cache.nbytes, 0
         # As in the verdict: activations of twice the bytes.
         return sums.cache.nbytes, sums.workspace.nbytes + wide * sums.workspace.activation
 
@@ -118,6 +120,9 @@ def _of_cache(
         each = _on_each(size, memory, request, card)
 
         def held(context: int) -> HeldAt:
+            if memory.workspace_unknown:
+                lowest = (each or (0,))[0] + more(engine, context, False)[0] // card.count
+                return HeldAt(context, None, False if lowest > card.nbytes else None)
             if size.name == STORED:
                 sums = on_card.at(context, request.batch)
                 if sums.total is not None or limits is None:

@@ -166,7 +166,9 @@ class Sizer:
             AtContext(
                 cache,
                 workspace,
-                None if stage.weights is None else stage.weights + cache.nbytes + workspace.nbytes,
+                None
+                if stage.weights is None or workspace is None
+                else stage.weights + cache.nbytes + workspace.nbytes,
                 weights=stage.weights,
                 stage=i if len(self.stages) > 1 else None,
             )
@@ -175,7 +177,7 @@ class Sizer:
         ]
         fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
         device = self.wish.device
-        if device is None or fullest.total is None:
+        if device is None or fullest.total is None or workspace is None:
             return fullest
         if isinstance(self.by_layer, Parts):
             caches = self.cache_by_layer(context, batch)

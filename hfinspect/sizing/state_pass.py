@@ -3,12 +3,14 @@
 Installed kernels (mamba_ssm, fla) take less, so this is a limit with them too. All in float32 but
 the projections, for each sequence rounded up to whole chunks of C tokens:
 
-- Mamba (Falcon-Mamba, Jamba): three arrays of inner width × state size, two of the inner width, and
-  eight at the model's width
+- Mamba (Falcon-Mamba, Jamba; Zamba, head by head): three arrays of inner width × state size, two
+  of the inner width, and eight at the model's width
 - Mamba-2 (Bamba, Falcon-H1, Granite 4, Nemotron-H, Zamba2), H heads: three arrays of H × C, eight
-  of the inner width, inputs with the repeated groups; the states of all chunks, twice, and five
+  of the inner width, inputs with the repeated groups; three states of each chunk, and five more
 - gated delta nets (Qwen3-Next, Qwen3.5, OLMo Hybrid), H heads: five arrays of H keys, five of H
-  values, three of H × 64, and four states
+  values, three of H × 64 (Kimi Linear: of H × 64 × keys too), and four states
+- xLSTM: nine arrays of the values' width, four of the keys', ten of H × 64, in the model's dtype;
+  two states of each chunk, or six in float32
 - a gated linear recurrence (RecurrentGemma): 13 arrays of its width
 
 Source: ``torch_forward`` and ``torch_chunk_gated_delta_rule`` of models/*/modeling_*.py
@@ -32,6 +34,7 @@ _FLOAT: Final = 4
 _CHUNK: Final = 256
 _CHUNKS: Final = {"nemotron_h": 128}
 _DELTA_CHUNK: Final = 64
+_XLSTM_CHUNK: Final = 64
 _CHUNK_KEYS: Final = ("chunk_size", "mamba_chunk_size")
 #: Projections that give a number a head, and how many of them.
 _HEAD_GATES: Final = {"in_proj_ba": 2, "in_proj_b": 1, "b_proj": 1}
@@ -39,8 +42,10 @@ _HEAD_GATES: Final = {"in_proj_ba": 2, "in_proj_b": 1, "b_proj": 1}
 
 def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     """Bytes of the widest layer with states for ``batch`` prompts; 0 without one."""
-    shapes = {state.name: state.shape for layer in limit.layers for state in layer.states}
-    recurrent = tuple(int(side) for side in shapes.get("recurrent", ()))
+    each_state = [state for layer in limit.layers for state in layer.states]
+    shapes = {state.name: state.shape for state in each_state}
+    every = [tuple(map(int, state.shape)) for state in each_state if state.name == "recurrent"]
+    recurrent = max(every, key=math.prod, default=())
     if not recurrent:
         return Fraction(0)
     if "widths of states" not in limit.by_rule:
@@ -48,17 +53,24 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     rows: dict[str, int] = limit.by_rule["widths of states"]
     hidden, size = limit.token_table[1], limit.size
     stream = 4 * hidden * size * tokens
+    if limit.name == "xlstm":
+        heads = limit.facts.heads or 1
+        numbers = 9 * recurrent[0] + heads * (4 * recurrent[1] + 10 * _XLSTM_CHUNK)
+        chunks = max(24, 4 * (tokens // _XLSTM_CHUNK + 1))
+        return batch * (tokens * numbers * size + chunks * math.prod(recurrent))
     if len(recurrent) == 1:
         return batch * (stream + 13 * recurrent[0] * size * tokens)
     if any("x_proj" in name for name in rows):
         inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
-        mamba = stream + tokens * inner * (_FLOAT * (3 * wide + 2) + 8 * size)
+        scanned = inner // (recurrent[0] if len(recurrent) > 2 else 1)  # head by head
+        mamba = stream + tokens * (_FLOAT * (3 * scanned * wide + 2 * inner) + 8 * inner * size)
         return batch * mamba + (batch + 1) * inner * wide * _FLOAT
     gate = next((name for name in _HEAD_GATES if name in rows), None)
     convolved = sum(math.prod(map(int, shapes[name][:1])) for name in shapes if name != "recurrent")
     if gate is not None:
         heads = max(1, rows[gate] // _HEAD_GATES[gate])
-        each = 5 * (recurrent[0] // heads + recurrent[1]) + 3 * _DELTA_CHUNK
+        keys = recurrent[0] // heads
+        each = 5 * (keys + recurrent[1]) + 3 * _DELTA_CHUNK * (1 + keys * ("f_b_proj" in rows))
         given = sum(rows.values()) + convolved
         padded = _padded(tokens, _DELTA_CHUNK)
         states = 4 * _FLOAT * math.prod(recurrent)
@@ -78,7 +90,7 @@ def _mamba2(
     chunk = next((n for n in named if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
     padded = _padded(tokens, chunk)
     arrays = 3 * heads * chunk + 9 * inner + 2 * heads * wide
-    states = (2 * (padded // chunk) + 5) * inner * wide
+    states = (3 * (padded // chunk) + 5) * inner * wide
     return _FLOAT * (padded * arrays + states) + tokens * limit.size * (given + convolved)
 
 
@@ -90,8 +102,8 @@ def _rows(limit: WorkspaceLimit) -> dict[str, int]:
     """Rows of the projections of the widest layer with states, by name."""
     widest: defaultdict[str, int] = defaultdict(int)
     for matrix in matrices(limit.root):
-        if matrix.component is Component.SSM and matrix.linear:
-            name = matrix.path.rpartition(".")[2]
-            if name not in ("out_proj", "linear_out"):
-                widest[name] = max(widest[name], matrix.rows)
+        name = matrix.path.rpartition(".")[2]
+        projects = matrix.component is Component.SSM and (matrix.linear or name == "x_proj_weight")
+        if projects and name not in ("out_proj", "linear_out"):
+            widest[name] = max(widest[name], matrix.rows)
     return dict(widest)

@@ -42,7 +42,9 @@ CASES = (
 )
 #: Latents have heads of two widths, which no fused kernel of torch's takes on a CPU.
 _EAGER = ("deepseek_v3",)
-_OF_SOUND = ("whisper", "speech_to_text")
+_OF_SOUND = ("whisper", "speech_to_text", "moonshine")
+#: Of sound for each token of Moonshine's encoder, the steps of its convolutions.
+_SAMPLES = 64 * 3 * 2
 #: Tokens that a call generates.
 _NEW = 2
 
@@ -109,6 +111,9 @@ def _inputs(config: Any, case: Case) -> dict[str, Any]:
     if config.model_type == "whisper":
         sound = torch.randn(case.batch, config.num_mel_bins, 2 * seen).bfloat16()
         return {"input_features": sound, "decoder_input_ids": ids}
+    if config.model_type == "moonshine":
+        sound = torch.randn(case.batch, _SAMPLES * (seen + 1)).bfloat16()
+        return {"input_values": sound, "decoder_input_ids": ids}
     if config.model_type == "speech_to_text":
         sound = torch.randn(case.batch, 4 * seen, config.input_feat_per_channel).bfloat16()
         return {"input_features": sound, "decoder_input_ids": ids}
@@ -169,12 +174,16 @@ def measured(name: str) -> list[list[Any]]:
     if config.is_encoder_decoder:
         sound = config.model_type in _OF_SOUND
         auto = "AutoModelForSpeechSeq2Seq" if sound else "AutoModelForSeq2SeqLM"
-    model = getattr(transformers, auto).from_config(config, dtype=torch.bfloat16).eval()
-    own = "eager" if name in _EAGER else model.config._attn_implementation
+
+    def made() -> Any:
+        return getattr(transformers, auto).from_config(config, dtype=torch.bfloat16).eval()
+
+    own = "eager" if name in _EAGER else made().config._attn_implementation
     rows = []
     for case in CASES:
         if case.attention == own or (case.static and not _keeps_rows_alone(config)):
             continue
+        model = made()  # a short prompt changes BigBird-Pegasus for good
         model.set_attn_implementation(case.attention or own)
         try:
             peak, cache = _peak(model, case)

@@ -67,6 +67,27 @@ def test_the_limit_is_never_below_and_at_most_half_above(name: str) -> None:
     assert {case: one for case, one in ratios.items() if not 1 <= one <= most} == {}
 
 
+@pytest.mark.parametrize("name", ["prophetnet", "t5gemma", "musicgen", "encoder-decoder", "dia"])
+def test_a_type_without_a_rule_has_no_limit_and_no_yes(name: str) -> None:
+    """A prompt of 16 tokens takes ProphetNet 79 MB of buckets of all pairs of positions; MusicGen
+    and Dia double their batch."""
+    sized, small = (
+        hfinspect.memory(
+            {"model_type": name, "torch_dtype": "bfloat16"},
+            engine="transformers",
+            context=64,
+            on=card,
+        )
+        for card in ("B200", "0.05GB")
+    )
+    assert sized.workspace is None and "no rule says" in sized.workspace_unknown
+    assert sized.cache is not None and sized.total is None and sized.max_context is None
+    assert sized.verdict is not None and sized.fits is None
+    assert sized.verdict.least >= sized.cache.nbytes
+    assert small.fits is False
+    assert hfinspect.memory(config_of("bart"), engine="transformers", on="B200").fits
+
+
 def test_the_rows_of_a_window_stay_until_the_next_token() -> None:
     """The same layers without a window: what a DynamicCache lets go is in the workspace."""
     config = config_of("mistral")

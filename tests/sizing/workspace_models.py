@@ -125,6 +125,72 @@ _BART = {
 }
 _WIDE_BART = {"d_model": 1024, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096, "vocab_size": 2000}
 _SOUND = {"max_source_positions": 300, "max_target_positions": 448}
+_WIDE_T5 = {"d_model": 1024, "num_heads": 16, "d_ff": 2816, "vocab_size": 2000}
+_SWITCH = {
+    "dense_act_fn": "relu",
+    "num_experts": 8,
+    "expert_capacity": 64,
+    "num_sparse_encoder_layers": 1,
+    "num_sparse_decoder_layers": 1,
+}
+_NARROW_BART = {"d_model": 256, "encoder_ffn_dim": 512, "decoder_ffn_dim": 512, "vocab_size": 500}
+_LED = {
+    "max_encoder_position_embeddings": 4096,
+    "max_decoder_position_embeddings": 1024,
+    "attention_window": 64,
+}
+_BIG_BIRD = {"block_size": 16, "activation_function": "gelu_new"}
+_NLLB = {
+    "num_experts": 8,
+    "expert_capacity": 64,
+    "encoder_sparse_step": 2,
+    "decoder_sparse_step": 2,
+    "activation_function": "relu",
+}
+_FSMT = {"src_vocab_size": 8000, "tgt_vocab_size": 8000, "langs": ["en", "de"], "num_beams": 1}
+_MOONSHINE = {
+    "encoder_hidden_act": "gelu",
+    "decoder_hidden_act": "silu",
+    "hidden_size": 288,
+    "intermediate_size": 1152,
+    "encoder_num_hidden_layers": 2,
+    "decoder_num_hidden_layers": 2,
+    "encoder_num_attention_heads": 8,
+    "decoder_num_attention_heads": 8,
+    "max_position_embeddings": 512,
+    "decoder_start_token_id": 1,
+    **_TOKENS,
+}
+_WIDE_MOONSHINE = {"hidden_size": 416, "intermediate_size": 1664, "vocab_size": 2000}
+_KIMI = {
+    **_GROUPED,
+    "num_key_value_heads": 8,
+    "moe_intermediate_size": 384,
+    "n_shared_experts": 1,
+    "kv_lora_rank": 128,
+    "qk_rope_head_dim": 32,
+    "qk_nope_head_dim": 64,
+    "v_head_dim": 64,
+    "num_experts_per_tok": 2,
+    "num_local_experts": 8,
+    "linear_head_dim": 64,
+    "linear_num_heads": 8,
+    "linear_conv_kernel_dim": 4,
+    "layer_types": ["linear_attention", "full_attention"],
+    "mlp_layer_types": ["dense", "sparse"],
+}
+_WIDE_KIMI = {"hidden_size": 768, "linear_head_dim": 128, "vocab_size": 2000}
+_XLSTM = {"hidden_size": 512, "num_hidden_layers": 2, "num_heads": 4, **_TOKENS}
+_ZAMBA = {
+    **_GROUPED,
+    "num_key_value_heads": 8,
+    "hidden_act": "gelu",
+    "n_mamba_heads": 2,
+    "mamba_dt_rank": 32,
+    "use_mamba_kernels": False,
+    "num_hidden_layers": 4,
+    "layers_block_type": ["mamba", "hybrid"] * 2,
+}
 #: Name -> config.json; the type is the name up to a space.
 MODELS: dict[str, dict[str, Any]] = {
     "llama": _GROUPED,
@@ -281,4 +347,31 @@ MODELS: dict[str, dict[str, Any]] = {
     "whisper": {**_BART, **_SOUND},
     "whisper wide": {**_BART, **_SOUND, **_WIDE_BART, "max_source_positions": 1500},
     "speech_to_text": {**_BART, **_SOUND, "max_source_positions": 2000},
+    # Recorded last: encoders of blocks, experts of encoders, gated states.
+    "umt5 wide": {**_T5, "feed_forward_proj": "gated-gelu", **_WIDE_T5},
+    "longt5": {**_T5, "feed_forward_proj": "gated-gelu", "local_radius": 31},
+    "longt5 wide": {**_T5, **_WIDE_T5, "encoder_attention_type": "transient-global"},
+    "switch_transformers": {**_T5, **_SWITCH},
+    "switch_transformers wide": {**_T5, **_SWITCH, **_WIDE_T5, "num_experts": 16},
+    "led": {**_BART, **_LED},
+    "led wide": {**_BART, **_WIDE_BART, **_LED, "attention_window": 128},
+    "led narrow": {**_BART, **_NARROW_BART, **_LED, "attention_window": 256},
+    "bigbird_pegasus blocks": {**_BART, **_NARROW_BART, "block_size": 32, "num_random_blocks": 1},
+    "bigbird_pegasus": {**_BART, **_BIG_BIRD},
+    "bigbird_pegasus wide": {**_BART, **_WIDE_BART, **_BIG_BIRD, "attention_type": "original_full"},
+    "pegasus_x": {**_BART, "block_size": 64, "forced_eos_token_id": None},
+    "pegasus_x wide": {**_BART, **_WIDE_BART, "num_global_tokens": 64},
+    "nllb-moe": {**_BART, **_NLLB},
+    "nllb-moe wide": {**_BART, **_WIDE_BART, **_NLLB, "num_experts": 16},
+    "fsmt": {**_BART, **_FSMT},
+    "fsmt wide": {**_BART, **_WIDE_BART, **_FSMT, "tgt_vocab_size": 2000},
+    "moonshine": _MOONSHINE,
+    "moonshine wide": {**_MOONSHINE, **_WIDE_MOONSHINE},
+    "kimi_linear": _KIMI,
+    "kimi_linear wide": {**_KIMI, **_WIDE_KIMI},
+    "xlstm": _XLSTM,
+    "xlstm wide": {**_XLSTM, "hidden_size": 1024, "num_heads": 8, "vocab_size": 500},
+    "zamba": _ZAMBA,
+    "zamba wide": {**_ZAMBA, "hidden_size": 768, "attention_hidden_size": 1536},
+    "qwen3_5_moe_text": {**_HEADS, **_DELTA, **_FEW, "num_experts": 8},
 }

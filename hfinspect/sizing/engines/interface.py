@@ -247,7 +247,7 @@ class Engine(ABC):
         return self.step_tokens or self.default_step or WHOLE_PROMPT
 
     @abstractmethod
-    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace | None:
         """The limit of what a step needs next to weights and cache, at this context."""
 
     def on_device(self, nbytes: int, name: str) -> Engine:

@@ -67,9 +67,11 @@ class Transformers(RowPerToken):
     ) -> str | None:
         return None
 
-    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        from ..prompt_pass import is_eager, prompt_pass  # most runs size nothing
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace | None:
+        from ..prompt_pass import has_rule, is_eager, prompt_pass  # most runs size nothing
 
+        if not has_rule(limit):
+            return None
         eager = self.eager or is_eager(limit.name)
         return prompt_pass(limit, context, batch, eager=eager, static=self.static)
 
