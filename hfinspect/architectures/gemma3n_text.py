@@ -14,11 +14,9 @@ _per_layer = size("hidden_size_per_layer_input", default=256)
 _inputs = counts("altup_num_inputs", default=4, minimum=1)
 GELU = "gelu_pytorch_tanh"
 #: Before and after attention and MLP.
-FOUR_NORMS = (
-    "input_layernorm",
-    "post_attention_layernorm",
-    "pre_feedforward_layernorm",
-    "post_feedforward_layernorm",
+FOUR_NORMS = tuple(
+    "input_layernorm post_attention_layernorm pre_feedforward_layernorm "
+    "post_feedforward_layernorm".split()
 )
 
 

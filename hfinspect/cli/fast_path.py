@@ -13,21 +13,9 @@ if TYPE_CHECKING:
     from ..sources.opening import Access
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
-COMMANDS: Final = (
-    "inspect",
-    "tensors",
-    "tree",
-    "explain",
-    "memory",
-    "runs",
-    "tokenizer",
-    "compare",
-    "audit",
-    "scan",
-    "report",
-    "architectures",
-    "cache",
-    "serve",
+COMMANDS: Final = tuple(
+    "inspect tensors tree explain memory runs tokenizer compare audit scan report "
+    "architectures cache serve".split()
 )
 #: Commands that read a model as ``inspect`` does, if they have no options.
 _COMMANDS: Final = frozenset({"inspect", "explain", "memory"})

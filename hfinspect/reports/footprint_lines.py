@@ -134,16 +134,9 @@ def _row(entry: AtContext) -> tuple[int | str | None, ...]:
 
 def plain_sums(memory: Memory) -> Table:
     """The sums as plain numbers, one row a context; without a cache one row of weights."""
-    names = (
-        "context",
-        "batch",
-        "weights_nbytes",
-        "kv_bytes",
-        "state_bytes",
-        "cache_nbytes",
-        "workspace_nbytes",
-        "total_nbytes",
-        "fits",
+    names = tuple(
+        "context batch weights_nbytes kv_bytes state_bytes cache_nbytes workspace_nbytes "
+        "total_nbytes fits".split()
     )
     weights = memory.weights.per_device
     rows: list[tuple[int | str | bool | None, ...]] = [

@@ -56,17 +56,7 @@ def lay_out(
     table = Table(
         tuple(columns[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in cells),
-        optional=(
-            "dtype",
-            "component",
-            "tensors",
-            "layer",
-            "role",
-            "part",
-            "file",
-            "tied_to",
-            "view_of",
-        ),
+        optional=tuple("dtype component tensors layer role part file tied_to view_of".split()),
         tools=True,
     )
     full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))

@@ -14,13 +14,10 @@ _TASKS: Final = (
     ("LMHeadModel", ("text-generation-with-past", "text-generation")),
     (
         "ForConditionalGeneration",
-        (
-            "image-text-to-text",
-            "text2text-generation-with-past",
-            "automatic-speech-recognition-with-past",
-            "image-to-text-with-past",
-            "text2text-generation",
-            "automatic-speech-recognition",
+        tuple(
+            "image-text-to-text text2text-generation-with-past "
+            "automatic-speech-recognition-with-past image-to-text-with-past "
+            "text2text-generation automatic-speech-recognition".split()
         ),
     ),
     ("ForMaskedLM", ("fill-mask",)),

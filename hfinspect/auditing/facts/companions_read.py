@@ -8,33 +8,15 @@ from ...checkpoints.one_file import Read
 from ...checkpoints.token_table import ADDING, added_by
 
 #: Small files that say how weights are to be used; each costs a request on the Hub.
-CONFIGS = (
-    "config.json",
-    "generation_config.json",
-    "adapter_config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "hf_quant_config.json",
-    "quantize_config.json",
-    "quantization_config.json",
-    "quant_config.json",
-    "preprocessor_config.json",
-    "processor_config.json",
-    "chat_template.json",
-    "model_index.json",
-    "modules.json",
-    "scheduler_config.json",
-    "router_config.json",
-    "cnn_config.json",
-    "lstm_config.json",
-    "wordembedding_config.json",
-    "video_preprocessor_config.json",
-    "image_processor_config.json",
-    "modular_config.json",
-    "modular_model_index.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
+CONFIGS = tuple(
+    "config.json generation_config.json adapter_config.json tokenizer_config.json "
+    "special_tokens_map.json added_tokens.json hf_quant_config.json quantize_config.json "
+    "quantization_config.json quant_config.json preprocessor_config.json "
+    "processor_config.json chat_template.json model_index.json modules.json "
+    "scheduler_config.json router_config.json cnn_config.json lstm_config.json "
+    "wordembedding_config.json video_preprocessor_config.json image_processor_config.json "
+    "modular_config.json modular_model_index.json sentence_bert_config.json "
+    "config_sentence_transformers.json".split()
 )
 
 #: Other JSON files are looked at only on disk, where it costs nothing, and up to so many bytes in

@@ -10,13 +10,8 @@ from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
 _HALVES = {"lora_A": "lora_B", "lora_embedding_A": "lora_embedding_B"}
-_WRAPPERS = (
-    "base_model.model.",
-    "base_model.",
-    "transformer.",
-    "model.",
-    "unet.",
-    "diffusion_model.",
+_WRAPPERS = tuple(
+    "base_model.model. base_model. transformer. model. unet. diffusion_model.".split()
 )
 
 

@@ -15,18 +15,9 @@ from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule
 
 _LICENCES = ("license", "licence", "copying", "notice", "use_policy", "usage_policy")
-_TOKENIZERS = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer_config.json",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tekken.json",
-    "spm.model",
-    "merges.txt",
-    "source.spm",
+_TOKENIZERS = tuple(
+    "tokenizer.json tokenizer.model vocab.json vocab.txt tokenizer_config.json "
+    "spiece.model sentencepiece.bpe.model tekken.json spm.model merges.txt source.spm".split()
 )
 
 

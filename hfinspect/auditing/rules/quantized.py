@@ -13,20 +13,9 @@ from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
 #: Last segments of names that only packed modules have, by the methods that write them.
-_PACKED = (
-    "qweight",
-    "qzeros",
-    "weight_packed",
-    "absmax",
-    "quant_map",
-    "SCB",
-    "weight_scale_inv",
-    "weight_scale",
-    "weight_scale_2",
-    "W_q",
-    "codebooks",
-    "codes",
-    "weight_zero_point",
+_PACKED = tuple(
+    "qweight qzeros weight_packed absmax quant_map SCB weight_scale_inv weight_scale "
+    "weight_scale_2 W_q codebooks codes weight_zero_point".split()
 )
 _PACKED_ENDINGS = ("_blocks", "_scale_inv", "_weight_scale")
 _SMALL_DTYPES = ("U8", "I8", "I32", "U32", "F4")
