@@ -109,7 +109,7 @@ def curves(
     """None where the cache is not known (``memory`` says why), and where the devices hold unequal
     parts: stages, or the layers of llama.cpp on several GPUs. ``request`` is what ``memory`` was
     made for: its context, batch, dtype and device are among the points."""
-    if memory.cache_unknown or memory.main is None:
+    if memory.cache_unknown or memory.workspace_unknown or memory.main is None:
         return None
     request = (
         MemoryRequest(LOGICAL) if request is None else shared_by(request, inspection, prediction)
@@ -183,9 +183,9 @@ def _of_engine(
     weights, own = sized.fullest_weights, sized.held
     layers = [divided(layer, request.parallel.tensor, inspection) for layer in layers]
     sums = [[(n, engine.workspace(limit, n, batch)) for n in contexts] for batch in batches]
-    workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
     if None in (one for line in sums for _, one in line):
         return  # no limit, no sum
+    workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
     rows = [item for layer in layers for item in layer.keys_values]
     usual, _ = held_of(inspection, prediction, replace(request, dtype=None))
     for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):

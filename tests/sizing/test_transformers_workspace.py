@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,16 @@ def test_a_type_without_a_rule_has_no_limit_and_no_yes(name: str) -> None:
     assert sized.verdict.least >= sized.cache.nbytes
     assert small.fits is False
     assert hfinspect.memory(config_of("bart"), engine="transformers", on="B200").fits
+
+
+@pytest.mark.parametrize("engine", ["transformers", "logical"])
+def test_a_page_of_a_type_without_a_rule_is_drawn(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "prophetnet", "torch_dtype": "bfloat16"}')
+    words = ["memory", str(tmp_path), "--engine", engine, "--format", "html"]
+    page = subprocess.run(
+        [sys.executable, "-m", "hfinspect", *words], capture_output=True, text=True, check=True
+    ).stdout
+    assert ("no rule says" in page) == (engine == "transformers")
 
 
 def test_the_rows_of_a_window_stay_until_the_next_token() -> None:
