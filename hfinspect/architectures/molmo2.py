@@ -17,15 +17,10 @@ _VISION = pairs(
     """self_attn=attention q_proj=wq k_proj=wk v_proj=wv o_proj=wo mlp=feed_forward fc1=w1 fc2=w2
     layer_norm1=attention_norm layer_norm2=ffn_norm gate_proj=w1 down_proj=w2 up_proj=w3"""
 )
-_LAYER = {
-    "o_proj": "attn_out",
-    "gate_up_proj": "ff_proj",
-    "down_proj": "ff_out",
-    "activation_fn": "act",
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ff_norm",
-    "embed_tokens": "wte",
-}
+_LAYER = pairs(
+    "o_proj=attn_out gate_up_proj=ff_proj down_proj=ff_out activation_fn=act "
+    "input_layernorm=attn_norm post_attention_layernorm=ff_norm embed_tokens=wte"
+)
 #: Keys of released configs -> those of the tower.
 _KEYS = {
     "image_patch_size": "patch_size",
