@@ -55,19 +55,9 @@ if TYPE_CHECKING:
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 
 __all__ = [
-    "SourceChoice",
-    "audit",
-    "compare",
-    "explain",
-    "explain_cache",
-    "inspect",
-    "memory",
-    "predict",
-    "predict_parts",
-    "recipes",
-    "runs",
-    "tokenizer",
-]
+    "SourceChoice", "audit", "compare", "explain", "explain_cache", "inspect", "memory", "predict",
+    "predict_parts", "recipes", "runs", "tokenizer",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
