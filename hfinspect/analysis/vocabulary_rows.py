@@ -56,8 +56,10 @@ def embedding_rows(
     """How many ids the model has room for, and who says so."""
     info = token_embedding(inspection) if inspection is not None else None
     declared = vocab_size(config)
-    if info is not None and _is_plain(inspection, info) and declared in (None, info.shape[0]):
-        return info.shape[0], f"rows of {info.name}"
+    if inspection is not None and info is not None and _is_plain(inspection, info):
+        stored = inspection.source != "config" and declared == info.shape[0]
+        if declared is None or stored:
+            return info.shape[0], f"rows of {info.name}"
     return None if declared is None else (declared, f"vocab_size of {config_path}")
 
 

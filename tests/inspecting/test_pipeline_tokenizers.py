@@ -93,3 +93,10 @@ def test_the_first_screen_asks_the_hub_for_no_tokenizer(
     hub.add("org/odd", hub_files(with_tokenizers(tmp_path, highest=104, weights=weights)))
     assert hfinspect.inspect("org/odd", endpoint=hub.endpoint, token=False).findings == ()
     assert not any("tokenizer" in path for path in hub.meter.paths())
+
+
+def test_rows_that_only_a_config_predicts_are_said_to_be_its(tmp_path: Path) -> None:
+    write_config(tmp_path, {**TEXT, "hidden_act": "gelu"})
+    (tmp_path / "vocab.txt").write_text("a\nb\n")
+    tokens = hfinspect.tokenizer(tmp_path).vocabulary
+    assert (tokens.rows, tokens.rows_by) == (100, "vocab_size of config.json")
