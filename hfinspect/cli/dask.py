@@ -20,6 +20,7 @@ _THREADS: Final = 8
 _MOST_WORKERS: Final = 8
 #: How often a task that raised is tried elsewhere; tasks of a lost worker always are.
 _RETRIES: Final = 3
+_LOST_WORKER_SECONDS: Final = 86_400
 
 
 @contextmanager
@@ -58,8 +59,12 @@ def workers_of(executor: Any) -> int:
 
 def _local_cluster() -> Any:
     """Workers on this machine. Ctrl-C is for this process alone, which then ends them."""
+    import dask
     from distributed import LocalCluster
 
+    # A cluster gives a worker up that is not there so many seconds after it died, even if it came
+    # back and has died again.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": _LOST_WORKER_SECONDS})
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return LocalCluster(

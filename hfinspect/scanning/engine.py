@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
@@ -138,7 +139,11 @@ def scan(
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
     else:
         work = partial(_size_one, options=options, request=memory_asked)
-    return run(targets, work, lost, jobs=jobs, executor=executor, window=4 * jobs)
+
+    def second(target: api.Target, error: BaseException) -> Any:
+        return second_try(target, error, work, lost, executor)
+
+    return run(targets, work, second, jobs=jobs, executor=executor, window=4 * jobs)
 
 
 def memory_wish(
@@ -268,6 +273,25 @@ def lost(target: object, error: BaseException) -> Failure:
     )
 
 
+def second_try(
+    item: Any,
+    error: BaseException,
+    work: Callable[[Any], R],
+    lost: Callable[[Any, BaseException], R],
+    executor: Executor | None,
+) -> R:
+    """``work`` of an item that an executor lost, while nothing else is under way: a worker that
+    dies takes all with it that it had begun, and one alone ends it. Only that one is lost."""
+    if executor is None:
+        return lost(item, error)
+    done: SimpleQueue[Future[R]] = SimpleQueue()
+    try:
+        executor.submit(work, item).add_done_callback(done.put)
+        return _next_done(done).result()
+    except Exception as second:
+        return lost(item, second)
+
+
 def _next_done(done: SimpleQueue[Future[R]]) -> Future[R]:
     """The next one that is done, for which it waits; Ctrl-C comes at once."""
     while True:
@@ -290,11 +314,13 @@ def run(
     At most ``2 * jobs`` are under way and ``window`` may be finished ahead of the oldest that is
     not, so memory stays flat however long the list. ``on_result(item, result, early)`` is called
     in order of completion; ``early`` says that an older item is not finished yet. An exception of
-    ``work`` becomes ``lost(item, exception)``.
+    ``work`` becomes ``lost(item, exception)``; with an ``executor``, that may have lost more than
+    one, it is called when nothing is under way, and nothing is begun before.
     """
     pool = executor or DaemonThreads(jobs)
     ahead = window or 32 * jobs
     pending: dict[Future[R], tuple[int, Any]] = {}
+    raised: deque[tuple[int, Any, Exception]] = deque()
     ended: SimpleQueue[Future[R]] = SimpleQueue()
     done: dict[int, R] = {}
     entered, given = 0, 0
@@ -302,7 +328,7 @@ def run(
     exhausted = False
     try:
         while True:
-            while not exhausted and len(pending) < 2 * jobs and entered - given < ahead:
+            while not (exhausted or raised) and len(pending) < 2 * jobs and entered - given < ahead:
                 try:
                     item = next(source)
                 except StopIteration:
@@ -312,14 +338,21 @@ def run(
                 pending[future] = (entered, item)
                 future.add_done_callback(ended.put)
                 entered += 1
-            if not pending:
+            if pending and (executor is not None or not raised):
+                future = _next_done(ended)
+                index, item = pending.pop(future)
+                try:
+                    result = future.result()
+                except Exception as error:
+                    raised.append((index, item, error))
+                    continue
+                finally:
+                    del future  # or a cluster that loses the result makes it again
+            elif raised:
+                index, item, reason = raised.popleft()
+                result = lost(item, reason)
+            else:
                 return
-            future = _next_done(ended)
-            index, item = pending.pop(future)
-            try:
-                result = future.result()
-            except Exception as error:
-                result = lost(item, error)
             done[index] = result
             if on_result is not None:
                 on_result(item, result, index > given)

@@ -28,7 +28,7 @@ from ..sources.hub.search import CONFIG, ListedModel, listed_model
 from ..sources.local import LocalSource
 from ..sources.memoized import MemoizedSource
 from ..sources.opening import Access, errors_about
-from .engine import ScanOptions, inspected, lost, run, shared
+from .engine import ScanOptions, inspected, lost, run, second_try, shared
 from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, lead, row_of
 from .time_limit import within
 
@@ -288,7 +288,10 @@ def rows(
     def lost_row(item: Item, error: BaseException) -> Row:
         return row_of(lost(item.target, error), columns)
 
-    return run(items, work, lost_row, jobs=jobs, executor=executor, on_result=on_row)
+    def second(item: Item, error: BaseException) -> Row:
+        return second_try(item, error, work, lost_row, executor)
+
+    return run(items, work, second, jobs=jobs, executor=executor, on_result=on_row)
 
 
 def failed(row: Row) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class Ending:
 
     def __call__(self, item: Item) -> Row:
         if item.target == self.target:
+            # Dask restarts no worker that dies while its nanny still waits for it to start.
+            time.sleep(0.5)
             os._exit(1)
         return {**lead(item.target), "repo_id": item.target}
 

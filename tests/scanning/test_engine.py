@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from hfinspect import errors
 from hfinspect.api import Target
 from hfinspect.core.results import Failure, Inspection
 from hfinspect.scanning.engine import ScanOptions, close_shared, run, shared
+from hfinspect.scanning.row_work import Item, rows
+from hfinspect.scanning.rows import lead
 from hfinspect.sources.threads import DaemonThreads
 
 from ..builders import write_config, write_safetensors
@@ -120,6 +123,44 @@ def test_what_the_engine_cancels_is_a_value() -> None:
         "lost a",
         "lost b",
     ]
+
+
+class Losing(Executor):
+    """A worker that begins up to 8 at once and dies with all of them if one is to end it."""
+
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[tuple[Future[Any], Any]] = SimpleQueue()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.queue.put((future, args[0]))
+        return future
+
+    def serve(self) -> None:
+        while True:
+            begun = [self.queue.get()]
+            time.sleep(0.001)  # what is submitted meanwhile is begun with it
+            while len(begun) < 8 and not self.queue.empty():
+                begun.append(self.queue.get())
+            died = any(item.target.startswith("poison") for _, item in begun)
+            for future, item in begun:
+                if died:
+                    future.set_exception(OSError("died"))
+                else:
+                    future.set_result(lead(item.target))
+
+
+def test_what_ends_a_worker_costs_nothing_that_was_under_way_with_it() -> None:
+    """Whatever a cluster loses at the first death: only what was alone is to blame."""
+    names = [
+        f"{'poison' if number in (3, 4, 70, 99) else 'org'}/m{number}" for number in range(100)
+    ]
+    done = list(rows(map(Item, names), lambda item: {}, (), jobs=8, executor=Losing()))
+    assert [row["target"] for row in done] == names
+    lost = [row["target"] for row in done if row["error_kind"] == "lost"]
+    assert lost == [row["target"] for row in done if row["status"] != "ok"]
+    assert lost == [name for name in names if name.startswith("poison")]
 
 
 def test_threads_carry_results_errors_and_cancelling() -> None:
