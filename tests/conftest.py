@@ -25,6 +25,12 @@ os.environ.update(
     HF_HUB_DISABLE_PROGRESS_BARS="1",
     HF_HUB_DISABLE_XET="1",
 )
+# Tests start many interpreters. Where no bytecode is to lie next to the sources, they share what
+# one of them compiled, to the end of the run; so do the processes of pytest-xdist.
+if sys.dont_write_bytecode:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = f"{_home.name}/bytecode"
 for _name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     os.environ.pop(_name, None)
     os.environ.pop(_name.lower(), None)
