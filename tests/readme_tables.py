@@ -23,8 +23,9 @@ DOCUMENTS = [
 
 
 #: Order of the categories in the README's table.
-CATEGORIES = ("text decoder", "encoder", "encoder-decoder", "multimodal", "vision", "audio")
-CATEGORIES += ("diffusion",)
+CATEGORIES = (
+    *("text decoder", "encoder", "encoder-decoder", "multimodal", "vision", "audio", "diffusion"),
+)
 
 
 def architectures() -> str:

@@ -163,7 +163,7 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
             cache_dtype=dtype,
         )
         main = found.main
-        assert main is not None
+        assert main is not None and main.workspace is not None
         assert numbers == [main.weights, main.cache.nbytes, main.workspace.nbytes, main.total]
         assert browser.value("document.querySelectorAll('#sliders .curve path').length") == 3
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hfinspect.core.choices import Severity
 from hfinspect.core.collector import collector_paused
 from hfinspect.core.tensor import StoredTensor
 from hfinspect.errors import FormatError
@@ -228,7 +229,9 @@ def test_findings_are_bounded_and_the_rest_counted() -> None:
 
 def test_the_worst_of_what_is_left_out_is_kept() -> None:
     found = FindingList("x")
-    for severity in ["note"] * MAX_FINDINGS + ["warning", "note"]:
+    many: list[Severity] = ["note"]
+    last: list[Severity] = ["warning", "note"]
+    for severity in many * MAX_FINDINGS + last:
         found.add("r", "t", None, severity)
     assert found.done()[-1].severity == "warning"
 

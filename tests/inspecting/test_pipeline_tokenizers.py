@@ -31,7 +31,7 @@ def with_tokenizers(root: Path, *, highest: int = 99, weights: bool = True) -> P
     return root
 
 
-def rows_of(target: object, **options: Any) -> list[tuple[int | None, str]]:
+def rows_of(target: Path | str, **options: Any) -> list[tuple[int | None, str]]:
     parts = hfinspect.tokenizer(target, **options).parts
     return [(one.vocabulary.rows, one.vocabulary.rows_by) for one in parts]
 

@@ -1310,7 +1310,7 @@ _SMALL = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
 _SMALL |= {"num_attention_heads": 1, "num_heads": 1, "d_model": 8, "decoder_layers": 1}
 _SMALL |= {"decoder_attention_heads": 1, "decoder_ffn_dim": 8, "encoder_layers": 1, "d_kv": 8}
 _SMALL |= {"d_ff": 8, "num_layers": 1, "vocab_size": 99, "max_position_embeddings": 40}
-_SIGHT = {key: _SMALL[key] for key in list(_SMALL)[:4]}
+_SIGHT: dict[str, Any] = {key: _SMALL[key] for key in list(_SMALL)[:4]}
 _SIGHT |= {"embed_dim": 8, "mlp_dim": 8, "d_kv": 8, "d_ff": 8}
 _SIGHT |= {"post_conv_mid_channels": 8, "post_conv_out_channels": 8, "decoder_hidden_size": 8}
 _SIGHT |= {"output_channels": 8, "post_conv_in_channels": 8, "global_attn_indexes": []}
@@ -1321,7 +1321,7 @@ def seeing(model_type: str, config: dict[str, Any]) -> Any:
     said = {key: value for key, value in config.items() if key not in ("encoder", "vision_config")}
     sight = {**_SIGHT, **config.get("encoder", config.get("vision_config", {}))}
     if model_type != "vision-encoder-decoder":
-        small = {"vision_config": sight}
+        small: dict[str, Any] = {"vision_config": sight}
         small |= (
             {**_SMALL, "cross_layer_interval": 1, "additional_vocab_size": 2}
             if (model_type == "idefics")

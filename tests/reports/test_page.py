@@ -394,7 +394,7 @@ def test_curves_are_what_memory_says(name: str) -> None:
             engine=curve.engine,
             cache_dtype=curve.dtype,
         )
-        assert memory.main is not None
+        assert memory.main is not None and memory.main.workspace is not None
         assert value_at(curve.cache[batch], context) == memory.main.cache.nbytes
         assert value_at(curve.workspace[batch], context) == memory.main.workspace.nbytes
         assert curve.weights == memory.main.weights

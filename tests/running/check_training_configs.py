@@ -44,7 +44,7 @@ _SCALES = (
     "CONSECUTIVE_HYSTERESIS",
     "MIN_LOSS_SCALE",
 )
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"on": on, "precision": precision, "batch": batch, "checkpointing": True}
     for on in ("H100", "8xH100", "8xL40S", "2xRTX 4090", "4xB200")
     for precision in ("mixed", "bf16", "amp", "fp32")

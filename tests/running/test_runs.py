@@ -295,7 +295,7 @@ def test_tensorrt_llm_leaves_a_tenth_of_what_is_free() -> None:
     sized = hfinspect.memory(LLAMA, on="RTX 4090", context=tokens)
     assert sized.device is not None and sized.main is not None
     held, card = sized.weights.nbytes, sized.device[1]
-    assert held is not None
+    assert held is not None and sized.main.workspace is not None
     free = card - held - sized.main.workspace.nbytes
     assert sized.main.cache.nbytes <= free * 0.9
     if tokens != sized.own_context:
@@ -321,6 +321,7 @@ def test_mlx_has_what_the_card_leaves_for_caches() -> None:
     sized = hfinspect.memory(LLAMA, on="M4 32GB")
     assert sized.device is not None and sized.main is not None
     assert sized.weights.nbytes is not None and sized.max_context is not None
+    assert sized.main.workspace is not None
     left = sized.device[1] - sized.weights.nbytes - sized.main.workspace.nbytes
     assert int(words[words.index("--prompt-cache-bytes") + 1]) == left
     assert any(f"{sized.max_context:,} tokens" in reason for reason in server.because)

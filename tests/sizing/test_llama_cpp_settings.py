@@ -41,6 +41,7 @@ def test_logits_are_of_one_token_a_slot() -> None:
     alone = hfinspect.memory(LLAMA, engine="llama.cpp", context=8192)
     served = hfinspect.memory(LLAMA, engine="llama.cpp", context=8192, slots=4)
     assert alone.main is not None and served.main is not None
+    assert alone.main.workspace is not None and served.main.workspace is not None
     assert alone.main.workspace.logits == 512 * 128256 * 4
     assert served.main.workspace.nbytes < alone.main.workspace.nbytes
 
