@@ -28,9 +28,11 @@ def main() -> None:
         from .cli.outcome import leave, run
 
         leave(run(sys.argv[1:], begun))
-    except KeyboardInterrupt:  # before there is a command, or after
-        from .cli.interrupt import say_interrupted
+    except (KeyboardInterrupt, RuntimeError) as error:  # before there is a command, or after
+        from .cli.interrupt import hides_interrupt, say_interrupted
 
+        if isinstance(error, RuntimeError) and not hides_interrupt(error):
+            raise
         os._exit(say_interrupted())
 
 

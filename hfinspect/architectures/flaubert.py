@@ -1,7 +1,7 @@
 """FlauBERT (Le et al. 2019): XLM (a trace) under other class names; norms before or after are the
 same tensors (transformers/models/flaubert)."""
 
-from ..layers.composing import renamed
+from ..layers.composing import renamed, without_static_cache
 from ..trees.catalog import Builder, builder, register
 
 _ENDINGS = tuple(
@@ -15,4 +15,10 @@ def _as_xlm(ending: str) -> Builder:
 
 
 _CLASSES = {f"Flaubert{ending}": _as_xlm(ending) for ending in _ENDINGS}
-register("flaubert", _CLASSES, base="FlaubertModel", base_prefix="transformer", category="encoder")
+register(
+    "flaubert",
+    without_static_cache(_CLASSES),
+    base="FlaubertModel",
+    base_prefix="transformer",
+    category="encoder",
+)

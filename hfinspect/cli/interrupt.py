@@ -76,6 +76,12 @@ def _pipe() -> tuple[Callable[[int], bytes], int]:
     return partial(os.read, read_end), write_end
 
 
+def hides_interrupt(error: Exception) -> bool:
+    """Whether Ctrl-C came in the middle of a class statement: before 3.12 Python wraps what a
+    field's ``__set_name__`` raises."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def say_interrupted() -> int:
     """One line on standard error, which the watching thread does not repeat; the exit code."""
     if _said.acquire(blocking=False) or not _watching.is_set():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import HfinspectError, UsageError
 from .fast_path import is_plain
-from .interrupt import INTERRUPTED, say_interrupted
+from .interrupt import INTERRUPTED, hides_interrupt, say_interrupted
 from .streams import ARGUMENTS, complain_of, drop_stdout, flushed
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def run(arguments: Sequence[str], begun: Access | None = None) -> int:
             return seen_enough()
         return error.code if isinstance(error.code, int) else 0
     except Exception as error:
+        if hides_interrupt(error):
+            return say_interrupted()
         code = usage_exit(error, arguments)
         if code is None:
             raise

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hfinspect.cli.interrupt import hides_interrupt
+
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
 from .program import ROOT
@@ -227,3 +229,17 @@ def test_an_interrupt_that_nobody_can_catch_ends_it_without_a_traceback() -> Non
         timeout=20,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_inside_a_class_statement_is_one() -> None:
+    class Field:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    try:
+        type("Record", (), {"field": Field()})
+    except KeyboardInterrupt:  # Python 3.12 and later
+        return
+    except RuntimeError as error:
+        assert hides_interrupt(error)
+    assert not hides_interrupt(RuntimeError())
