@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from ..core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens, VideoItem
-from . import (
-    any_resolution,
-    canvases,
-    encoder_positions,
-    fixed_length,
-    image_slices,
-    omni_processors,
-    pixel_budget,
-    rows_of_patches,
-    soft_tokens,
-    sound_frames,
-    sound_samples,
-    split_images,
-    tiles,
-)
 from .processor_settings import ProcessorSettings, UnknownTokensError
 from .rule import ItemTokens, TokenRule
 
 #: A file each; every concrete rule of a file counts.
-_FILES: Final = (
-    any_resolution,
-    canvases,
-    encoder_positions,
-    fixed_length,
-    image_slices,
-    omni_processors,
-    pixel_budget,
-    rows_of_patches,
-    soft_tokens,
-    sound_frames,
-    sound_samples,
-    split_images,
-    tiles,
-)
+_FILES: Final = """any_resolution canvases encoder_positions fixed_length image_slices
+omni_processors pixel_budget rows_of_patches soft_tokens sound_frames sound_samples
+split_images tiles""".split()
 
 
 def _rules() -> dict[str, TokenRule]:
     rules: dict[str, TokenRule] = {}
-    for module in _FILES:
-        for made in vars(module).values():
+    for file in _FILES:
+        for made in vars(import_module(f".{file}", __package__)).values():
             if isinstance(made, type) and issubclass(made, TokenRule) and "types" in vars(made):
                 rules.update(dict.fromkeys(made.types, made()))
     return rules

@@ -16,6 +16,7 @@ from ..cli.program import hfinspect
 def test_every_word_stands_for_something() -> None:
     assert tuple(GROUPINGS) == choices.GROUPS
     assert tuple(ENGINES) == choices.ENGINES
+    assert tuple(engine.name for engine in ENGINES.values()) == choices.ENGINES
     assert tuple(OPTIMIZERS) == choices.OPTIMIZERS
 
 

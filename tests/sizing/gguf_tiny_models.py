@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .gguf_type_cases import LIBRARY, REMOTE
+from .gguf_type_cases import HYBRID, LIBRARY, REMOTE, VISION
 
 #: Sizes that any config may have; those that a type does not know are left out.
 USUAL: dict[str, Any] = {
@@ -50,23 +50,7 @@ _LATENT = {
     "head_dim": 16,
     "num_key_value_heads": 8,
 }
-_HYBRID = {
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 4,
-    "linear_key_head_dim": 32,
-    "linear_value_head_dim": 32,
-    "layer_types": None,
-}
 _MAMBA2 = {"mamba_n_heads": 16, "mamba_d_head": 32, "mamba_d_state": 32, "mamba_n_groups": 1}
-_VISION = {
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "depth": 2,
-    "num_attention_heads": 4,
-    "num_heads": 4,
-    "out_hidden_size": 256,
-}
 
 #: Case -> (model type, class, settings). ``text_config`` and ``vision_config`` are sections.
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -106,36 +90,36 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "qwen3-tied": ("qwen3", "Qwen3ForCausalLM", {"tie_word_embeddings": True}),
     "qwen3_moe": ("qwen3_moe", "Qwen3MoeForCausalLM", {}),
     "qwen3_moe-8": ("qwen3_moe", "Qwen3MoeForCausalLM", _EIGHT),
-    "qwen3_next": ("qwen3_next", "Qwen3NextForCausalLM", _HYBRID),
+    "qwen3_next": ("qwen3_next", "Qwen3NextForCausalLM", HYBRID),
     "qwen3_5": (
         "qwen3_5",
         "Qwen3_5ForConditionalGeneration",
-        {"text_config": _HYBRID, "vision_config": _VISION},
+        {"text_config": HYBRID, "vision_config": VISION},
     ),
     "qwen3_5_moe": (
         "qwen3_5_moe",
         "Qwen3_5MoeForConditionalGeneration",
-        {"text_config": _HYBRID, "vision_config": _VISION},
+        {"text_config": HYBRID, "vision_config": VISION},
     ),
     "qwen2_vl": (
         "qwen2_vl",
         "Qwen2VLForConditionalGeneration",
-        {"text_config": {}, "vision_config": {**_VISION, "embed_dim": 64, "hidden_size": 256}},
+        {"text_config": {}, "vision_config": {**VISION, "embed_dim": 64, "hidden_size": 256}},
     ),
     "qwen2_5_vl": (
         "qwen2_5_vl",
         "Qwen2_5_VLForConditionalGeneration",
-        {"text_config": {}, "vision_config": _VISION},
+        {"text_config": {}, "vision_config": VISION},
     ),
     "qwen3_vl": (
         "qwen3_vl",
         "Qwen3VLForConditionalGeneration",
-        {"text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}},
+        {"text_config": {}, "vision_config": {**VISION, "deepstack_visual_indexes": [0, 1]}},
     ),
     "qwen3_vl_moe": (
         "qwen3_vl_moe",
         "Qwen3VLMoeForConditionalGeneration",
-        {"text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}},
+        {"text_config": {}, "vision_config": {**VISION, "deepstack_visual_indexes": [0, 1]}},
     ),
     "gemma": ("gemma", "GemmaForCausalLM", {}),
     "gemma2": ("gemma2", "Gemma2ForCausalLM", {}),
@@ -143,7 +127,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gemma3-vision": (
         "gemma3",
         "Gemma3ForConditionalGeneration",
-        {"text_config": {}, "vision_config": _VISION},
+        {"text_config": {}, "vision_config": VISION},
     ),
     "gemma3n": (
         "gemma3n_text",

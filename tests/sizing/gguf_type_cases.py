@@ -17,7 +17,7 @@ _T5 = {
     "feed_forward_proj": "gated-gelu",
     "said": {"decoder_start_token_id": 0},
 }
-_VISION = {
+VISION = {
     "hidden_size": 64,
     "intermediate_size": 128,
     "num_hidden_layers": 2,
@@ -27,7 +27,7 @@ _VISION = {
     "out_hidden_size": 256,
 }
 _PATCHES = {"image_size": 28, "patch_size": 14}
-_HYBRID = {
+HYBRID = {
     "linear_num_key_heads": 2,
     "linear_num_value_heads": 4,
     "linear_key_head_dim": 32,
@@ -42,7 +42,7 @@ _GEMMA4 = {
     "global_head_dim": 64,
     "num_experts": None,
 }
-_JOINED = {"text_config": {}, "vision_config": _VISION}
+_JOINED = {"text_config": {}, "vision_config": VISION}
 _VOXTRAL_AUDIO = {
     "hidden_size": 64,
     "num_hidden_layers": 2,
@@ -71,19 +71,19 @@ LIBRARY: dict[str, tuple[str, str, dict[str, Any]]] = {
     "mistral3": (
         "mistral3",
         "Mistral3ForConditionalGeneration",
-        {"text_config": {}, "vision_config": {**_VISION, **_PATCHES, "head_dim": 16}},
+        {"text_config": {}, "vision_config": {**VISION, **_PATCHES, "head_dim": 16}},
     ),
     "ministral3": ("ministral3", "Ministral3ForCausalLM", {}),
     "gemma4-joined": (
         "gemma4",
         "Gemma4ForConditionalGeneration",
-        {"text_config": _GEMMA4, "vision_config": _VISION, "audio_config": None},
+        {"text_config": _GEMMA4, "vision_config": VISION, "audio_config": None},
     ),
     "glm4v": ("glm4v", "Glm4vForConditionalGeneration", _JOINED),
     "glm4v_moe": (
         "glm4v_moe",
         "Glm4vMoeForConditionalGeneration",
-        {"text_config": {"first_k_dense_replace": 2}, "vision_config": _VISION},
+        {"text_config": {"first_k_dense_replace": 2}, "vision_config": VISION},
     ),
     "glm_ocr": ("glm_ocr", "GlmOcrForConditionalGeneration", _JOINED),
     "hunyuan_vl": ("hunyuan_vl", "HunYuanVLForConditionalGeneration", _JOINED),
@@ -91,7 +91,7 @@ LIBRARY: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llava": (
         "llava",
         "LlavaForConditionalGeneration",
-        {"text_config": {}, "vision_config": {**_VISION, **_PATCHES}},
+        {"text_config": {}, "vision_config": {**VISION, **_PATCHES}},
     ),
     "voxtral": (
         "voxtral",
@@ -109,8 +109,8 @@ LIBRARY: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bloom-base": ("bloom", "BloomModel", {}),
     "lfm2-base": ("lfm2", "Lfm2Model", {"layer_types": None, "full_attn_idxs": [2, 5]}),
     "gemma3-base": ("gemma3_text", "Gemma3TextModel", {}),
-    "qwen3_5-text": ("qwen3_5_text", "Qwen3_5ForCausalLM", _HYBRID),
-    "qwen3_5_moe-text": ("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", _HYBRID),
+    "qwen3_5-text": ("qwen3_5_text", "Qwen3_5ForCausalLM", HYBRID),
+    "qwen3_5_moe-text": ("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", HYBRID),
     "granite_swa": ("granite_swa", "GraniteSWAForCausalLM", {}),
     "bert-words": ("bert", "BertForMaskedLM", {}),
     "bert-classes": ("bert", "BertForSequenceClassification", {}),
