@@ -57,11 +57,11 @@ def portrait(call: PortraitCall) -> Portrait:
     if call.brief:
         from .reports.portrait import Portrait
 
-        again, _ = inspect_with(call, call.target)
-        return Portrait(again.inspection, "", None, None, (), "")
+        inspected, _ = inspect_with(call, call.target)
+        return Portrait(inspected.inspection, "", None, None, (), "")
     if config_given(call.target) is not None:
-        again, _ = inspect_with(call, call.target)
-        return _portrait(again, "only a config was given")
+        inspected, _ = inspect_with(call, call.target)
+        return _portrait(inspected, "only a config was given")
     target, source = str(call.target), call.source
     check_source(source, call.overrides)
     access = call.access()

@@ -129,10 +129,10 @@ def curves(
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         and (request.parallel.alone or not engine.places_layers)
-        for layers_of in [layers_held(inspection, prediction.root, engine, images=request.crosses)]
-        for points in [_Points(contexts, batches, replace(limit, layers=layers_of))]
+        for own_layers in [layers_held(inspection, prediction.root, engine, images=request.crosses)]
+        for points in [_Points(contexts, batches, replace(limit, layers=own_layers))]
         for curve in _of_engine(
-            inspection, prediction, memory, layers_of, _under(request, engine), points
+            inspection, prediction, memory, own_layers, _under(request, engine), points
         )
     ]
     return Curves(contexts, batches, tuple(made), _cards(device, request))
@@ -194,18 +194,18 @@ def _of_engine(
                 engine.cache_dtype(dtype)
             if any(engine.not_held(item, dtype) for item in rows):
                 continue
-            asked_cache = replace(own, dtype=dtype)
-            paged, blocks = engine.in_pages(layers, asked_cache)
+            cache_request = replace(own, dtype=dtype)
+            paged, blocks = engine.in_pages(layers, cache_request)
             # Plain numbers: sums over many contexts need no formula.
             counted = {
                 (item, None if window is None else int(window)): layers_there
                 for (item, window), layers_there in counted_keeps(blocks.in_groups(paged)).items()
             }
-            corner_bytes = tuple(
-                corners(_cache(counted, blocks, replace(asked_cache, batch=b), contexts))
+            caches = tuple(
+                corners(_cache(counted, blocks, replace(cache_request, batch=b), contexts))
                 for b in batches
             )
-            yield Curve(engine.name, dtype, weights, corner_bytes, workspace)
+            yield Curve(engine.name, dtype, weights, caches, workspace)
 
 
 def _cache(
@@ -251,12 +251,12 @@ def held_by_layers(
     if len(places) != len(every):  # a file's layers next to those of its config
         places = [("blk", number) for number in range(len(every))]
     layers: dict[tuple[str, CachedLayer], list[int]] = {}
-    for (stack, number), bytes_of in zip(places, paged, strict=True):
-        layers.setdefault((stack, bytes_of), []).append(number)
+    for (stack, number), layer in zip(places, paged, strict=True):
+        layers.setdefault((stack, layer), []).append(number)
     parts = []
-    for (stack, bytes_of), numbers in layers.items():
+    for (stack, layer), numbers in layers.items():
         request = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
-        size = cache_size((bytes_of,) * len(numbers), engine, request)
+        size = cache_size((layer,) * len(numbers), engine, request)
         parts += [
             CurveInputs(
                 stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes

@@ -27,11 +27,9 @@ def at_bits(inspection: Inspection, bits: int) -> Inspection | None:
     def changed(tensors: Iterable[TensorInfo]) -> list[TensorInfo]:
         return [_at_bits(tensor, bits) for tensor in tensors]
 
-    matrices_held = inspection.tensors
+    as_stored = inspection.tensors
     tensors: Sequence[TensorInfo] = (
-        matrices_held.each(changed)
-        if isinstance(matrices_held, Copies)
-        else tuple(changed(matrices_held))
+        as_stored.each(changed) if isinstance(as_stored, Copies) else tuple(changed(as_stored))
     )
     counted = (
         tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)

@@ -36,9 +36,7 @@ def layers_with_images(root: Module) -> tuple[CachedLayer, ...]:
     Vision), which it does only where a prompt has one."""
     _, stacks = _decoder_stacks(root)
     return tuple(
-        layer_cache
-        for layers in stacks
-        for layer_cache in [*_of_stack(layers, cross=True)] * layers.passes
+        layer for layers in stacks for layer in [*_of_stack(layers, cross=True)] * layers.passes
     )
 
 

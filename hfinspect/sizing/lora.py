@@ -92,15 +92,15 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     every = list(matrices(prediction.root))
     old = peft_types.OLD_NAMES.get(kind) if any(map(_routed, every)) else None
     if names == (ALL_LINEAR,):
-        matrices_of = _all_linear(every, kind, old)
+        adapters = _all_linear(every, kind, old)
     else:
-        matrices_of = _named(every, names, prediction, old, strict=bool(targets))
-    refused = [item for item in matrices_of.linear if item.name in peft_types.NOT_IN_MAMBAS]
+        adapters = _named(every, names, prediction, old, strict=bool(targets))
+    refused = [item for item in adapters.linear if item.name in peft_types.NOT_IN_MAMBAS]
     if kind in peft_types.MAMBAS and refused:
         raise UsageError(
             f"target {refused[0].name!r}", f"is a layer of {kind} that PEFT has no adapters for"
         )
-    return matrices_of
+    return adapters
 
 
 def _named(
@@ -210,7 +210,7 @@ def _of_experts(
     inward: Sequence[Matrix], back: Sequence[Matrix], rank: int
 ) -> tuple[AdaptedGroup, ...]:
     """Gate and up are joined and get twice the rank, counted as twice the matrices."""
-    matrices_of = []
+    groups = []
     if inward:
         joined = sum(item.times for item in inward)  # two for each expert, as is the rank
         if any(item.name == "gate_up_proj" for item in inward):
@@ -219,13 +219,13 @@ def _of_experts(
         else:
             rows, columns = 2 * inward[0].rows, inward[0].columns
         count = joined * rank * (rows + columns)
-        matrices_of.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
+        groups.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
     if back:
         rows, columns = back[0].rows, back[0].columns
         times = sum(item.times for item in back)
         count = times * rank * (rows + columns)
-        matrices_of.append(AdaptedGroup("down_proj", times, rows, columns, count))
-    return tuple(matrices_of)
+        groups.append(AdaptedGroup("down_proj", times, rows, columns, count))
+    return tuple(groups)
 
 
 def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:

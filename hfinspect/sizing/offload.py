@@ -108,12 +108,12 @@ class Splitter:
         """The most layers that fit, and where that is not all, the fewest experts on the CPU."""
         every, routed = self._every, self._routed
         plain = self._first((n, 0) for n in range(every, 0, -1))
-        plans_of = [plain]
+        tried = [plain]
         if routed and (plain is None or plain.gpu_layers < every):
             most = routed[-1] + 1
             choices = [(every, n) for n in range(routed[0] + 1, most + 1)]
-            plans_of.append(self._first([*choices, *((n, most) for n in range(every - 1, 0, -1))]))
-        return tuple(plan for plan in plans_of if plan is not None)
+            tried.append(self._first([*choices, *((n, most) for n in range(every - 1, 0, -1))]))
+        return tuple(plan for plan in tried if plan is not None)
 
     def whole(self) -> OffloadPlan:
         """All layers on the GPUs."""

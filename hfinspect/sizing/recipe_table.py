@@ -104,8 +104,8 @@ def _of_cache(
 
     @cache
     def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
-        cells = replace(sized.held, dtype="F32") if wide else sized.held
-        at_dtype = replace(sized, held=cells, wish=replace(sized.wish, engine=engine))
+        cache_request = replace(sized.held, dtype="F32") if wide else sized.held
+        at_dtype = replace(sized, held=cache_request, wish=replace(sized.wish, engine=engine))
         sums = at_dtype.at(context, request.batch)
         if sums.workspace is None:
             return sums.cache.nbytes, 0

@@ -40,11 +40,11 @@ def packed_as(
 
 
 def _without_declared(config: Mapping[str, Any]) -> dict[str, Any]:
-    declared_free = {key: value for key, value in config.items() if key not in _DECLARED}
-    for key, value in declared_free.items():
+    rest = {key: value for key, value in config.items() if key not in _DECLARED}
+    for key, value in rest.items():
         if isinstance(value, Mapping) and not value.keys().isdisjoint(_DECLARED):
-            declared_free[key] = {k: v for k, v in value.items() if k not in _DECLARED}
-    return declared_free
+            rest[key] = {k: v for k, v in value.items() if k not in _DECLARED}
+    return rest
 
 
 def _declared(name: str, prediction: Prediction) -> dict[str, Any]:
