@@ -14,7 +14,7 @@ import pytest
 
 import hfinspect
 from hfinspect.errors import UsageError
-from hfinspect.sizing.prompt_pass import is_eager
+from hfinspect.sizing.engines.prompt_pass import is_eager
 from hfinspect.sizing.workspace import RUNTIME_BYTES
 from tests.sizing.record_transformers_workspace import encoder_tokens
 

@@ -68,7 +68,7 @@ class Transformers(RowPerToken):
         return None
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace | None:
-        from ..prompt_pass import has_rule, is_eager, prompt_pass  # most runs size nothing
+        from .prompt_pass import has_rule, is_eager, prompt_pass  # most runs size nothing
 
         if not has_rule(limit):
             return None

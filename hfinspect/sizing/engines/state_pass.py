@@ -25,9 +25,9 @@ from collections import defaultdict
 from fractions import Fraction
 from typing import Final
 
-from ..core.components import Component
-from .matrices import matrices
-from .workspace import WorkspaceLimit
+from ...core.components import Component
+from ..matrices import matrices
+from ..workspace import WorkspaceLimit
 
 _FLOAT: Final = 4
 #: Tokens of a chunk where no key says it, and those of a gated delta net.

@@ -41,12 +41,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from ..core.footprint import Workspace
-from ..trees.modules import each_module
+from ...core.footprint import Workspace
+from ...trees.modules import each_module
+from ..matrices import Matrix, matrices
+from ..workspace import RUNTIME_BYTES, WorkspaceLimit
 from .encoder_pass import Widths, encoder_pass
-from .matrices import Matrix, matrices
 from .state_pass import state_pass
-from .workspace import RUNTIME_BYTES, WorkspaceLimit
 
 #: Types whose ``_supports_sdpa`` is False.
 WITHOUT_SDPA: Final = frozenset(

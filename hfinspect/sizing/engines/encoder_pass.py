@@ -27,8 +27,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from ..trees.modules import each_module
-from .workspace import WorkspaceLimit
+from ...trees.modules import each_module
+from ..workspace import WorkspaceLimit
 
 #: Types that add ``final_logits_bias``.
 _LOGITS_TWICE: Final = frozenset(
