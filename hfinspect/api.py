@@ -434,8 +434,8 @@ def runs(call: RunsCall) -> EngineAnswers:
 def with_base(
     inspected: Inspected, request: MemoryRequest, access: Access
 ) -> tuple[Inspected, MemoryRequest]:
-    """An adapter's base model in its place, and the adapter's bytes in the wish; unchanged what is
-    no adapter, or whose base was not reached."""
+    """An adapter's base model in its place, and the adapter's bytes in the request; unchanged
+    what is no adapter, or whose base was not reached."""
     inspection = inspected.inspection
     adapter = inspection.adapter
     if adapter is None or adapter.base is None or adapter.base_parameters is None:
@@ -531,7 +531,7 @@ def predict(call: PredictCall) -> Prediction:
         from .inspecting.pipelines import several_models
 
         raise several_models(str(call.config), [(part.name, part.declared) for part in parts])
-    inspection = parts[0].found
+    inspection = parts[0].prediction
     if isinstance(inspection, HfinspectError):
         raise inspection
     return inspection

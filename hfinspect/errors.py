@@ -119,8 +119,8 @@ class AccessError(HfinspectError):
 
     def to_dict(self) -> dict[str, object]:
         """With ``server_said``, where a server said something."""
-        said = self.server_said
-        return super().to_dict() | ({} if said is None else {"server_said": said})
+        message = self.server_said
+        return super().to_dict() | ({} if message is None else {"server_said": message})
 
 
 class RepoNotFoundError(AccessError):

@@ -42,7 +42,7 @@ class WeightChoice:
     """The weight files taken for the model.
 
     ``files`` are those known to belong to it; ``missing`` are numbered shards that should be there
-    and are not. Where ``index`` is set and ``whole`` is False, only the index knows the files.
+    and are not. Where ``index`` is set and ``complete`` is False, only the index knows the files.
     ``picked`` says that the user named one of them.
     """
 
@@ -51,7 +51,7 @@ class WeightChoice:
     because: str
     index: str | None = None
     missing: tuple[str, ...] = ()
-    whole: bool = True
+    complete: bool = True
     others: tuple[OtherFile, ...] = ()
     picked: bool = False
 
@@ -70,7 +70,7 @@ class WeightCandidate:
         return _missing_numbers(self.files)
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether the list of files alone shows that all are there."""
         return bool(self.files) and not self.missing
 
@@ -96,7 +96,7 @@ def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> WeightCho
         _because(best, eligible[1:]),
         best.index,
         best.missing,
-        best.whole,
+        best.complete,
         tuple(_others(best, rest, files)),
     )
 
@@ -178,7 +178,7 @@ def _attach_index(index: WeightName, candidates: list[WeightCandidate]) -> None:
     numbered = [item for item in same if item.first.shards is not None]
     if numbered:
         # Several numberings under one name are leftovers of another save: the index will say.
-        max(numbered, key=lambda item: (item.whole, item.size)).index = index.path
+        max(numbered, key=lambda item: (item.complete, item.size)).index = index.path
         return
     others = [
         item

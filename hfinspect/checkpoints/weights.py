@@ -81,7 +81,7 @@ class WeightReading:
         """
         self._expect()
         server, index = self._server_task(), self._index_task()
-        index_now = None if self.choice.whole else index
+        index_now = None if self.choice.complete else index
         first = [task for task in (server, index_now) if task]
         if first:
             answers = iter((yield first))
@@ -202,7 +202,7 @@ class WeightReading:
         if choice.index is None:
             return None
         worth = choice.format == "safetensors" and not is_incompressible(self.files[choice.index])
-        if choice.whole and not worth and not self.source.is_near:
+        if choice.complete and not worth and not self.source.is_near:
             return None
         return partial(read_index, self.source, choice.index)
 

@@ -366,8 +366,16 @@ def _inspected(
         list_from = partial(listed, asked, query, limit, expand)
         items = list_from()
         return Job(
-            items, limit, work, chosen, query, list_from, wanted, options=asked, wish=request
+            items,
+            limit,
+            work,
+            chosen,
+            query,
+            list_from,
+            wanted,
+            options=asked,
+            memory_request=request,
         )
     targets = named(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
-    return Job(targets, total, work, chosen, named=wanted, options=asked, wish=request)
+    return Job(targets, total, work, chosen, named=wanted, options=asked, memory_request=request)

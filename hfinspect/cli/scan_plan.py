@@ -115,7 +115,7 @@ class Job:
     named: tuple[str, ...] = ()
     sort: str | None = None
     options: ScanOptions | None = None
-    wish: MemoryRequest | None = None
+    memory_request: MemoryRequest | None = None
 
     @property
     def types(self) -> dict[str, str]:

@@ -142,8 +142,8 @@ def _page(rows: list[Row], job: Job) -> Document:
     from ..sizing.curves import LINES
 
     sized = None
-    if job.wish is not None:
-        device = job.wish.device
+    if job.memory_request is not None:
+        device = job.memory_request.device
         count = "" if device is None or device.count == 1 else f"{device.count} × "
         name = "" if device is None else f"{count}{device.name}"
         # Of several devices a row has what one holds: no sum for a card alone.

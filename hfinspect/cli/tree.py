@@ -40,9 +40,11 @@ def tree(
     with reading_line(model, revision=part.revision, what="config.json"):
         answer, origin = api.predict_parts(model, **given(part), **access.given())
     parts = [
-        PartTree(one.name, one.declared, str(one.found))
-        if isinstance(one.found, HfinspectError)
-        else PartTree(one.name, one.declared, None, outline(one.found.root, one.found.specs, depth))
+        PartTree(one.name, one.declared, str(one.prediction))
+        if isinstance(one.prediction, HfinspectError)
+        else PartTree(
+            one.name, one.declared, None, outline(one.prediction.root, one.prediction.specs, depth)
+        )
         for one in answer
     ]
     changes = tuple(change for one in answer for change in one.overrides)

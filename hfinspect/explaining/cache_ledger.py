@@ -33,7 +33,7 @@ from .writer import Writer
 def cache_explained(
     inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> CacheDerivation:
-    """The derivation of the cache that ``sizing`` plans for this wish.
+    """The derivation of the cache that ``sizing`` plans for this request.
 
     Raises NothingToInspectError for a model that keeps nothing between tokens, or whose layout no
     rule knows.
@@ -61,7 +61,7 @@ def _derived(
     cache_request: CacheRequest,
     engine: Engine,
 ) -> CacheDerivation:
-    """The derivation of ``cache``, which is that of these layers as ``held`` says."""
+    """The derivation of ``cache``, which is that of these layers as ``cache_request`` says."""
     layers, engine = engine.in_pages(layers, cache_request)
     kinds = list(counted_keeps(engine.in_groups(layers)).items())
     every = layer_count(prediction.root)

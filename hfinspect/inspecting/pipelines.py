@@ -87,7 +87,7 @@ class DeclaredPart(NamedTuple):
     name: str
     declared: str
     config: Mapping[str, object]
-    found: Prediction | HfinspectError
+    prediction: Prediction | HfinspectError
     overrides: tuple[Override, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -197,12 +197,12 @@ def inspect_declared(
     changes: list[Override] = []
     for part in model.parts:
         place = f"{part.name}/{config_name(part.declared)}".lstrip("/")
-        if isinstance(part.found, HfinspectError):
-            text = f"{part.name or 'the root'}: {part.found}: its bytes are unknown"
-            findings.append(Finding(part.found.kind, text, place))
+        if isinstance(part.prediction, HfinspectError):
+            text = f"{part.name or 'the root'}: {part.prediction}: its bytes are unknown"
+            findings.append(Finding(part.prediction.kind, text, place))
             continue
         one = from_prediction(
-            name, opened.origin, part.found, config=part.config, findings=part.findings
+            name, opened.origin, part.prediction, config=part.config, findings=part.findings
         )
         parts.append((_member(part.name or _root_name(part.declared), part.declared, one), one))
         changes += part.overrides
@@ -235,7 +235,7 @@ def _no_component(name: str, model: DeclaredModel) -> NothingToInspectError:
     """The error where no part has a config that is known: one that is broken is no missing one."""
     missing = ", ".join(model.missing[:_SHOWN])
     problem = "has no component whose config.json is known"
-    if any(isinstance(part.found, MalformedError) for part in model.parts):
+    if any(isinstance(part.prediction, MalformedError) for part in model.parts):
         return NothingToInspectError(name, problem, expected=missing or None)
     error = NoComponentError(
         name,

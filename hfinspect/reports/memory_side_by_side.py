@@ -21,7 +21,7 @@ _OPTIONAL = ("parameters", "context", "precision", "per_token")
 
 
 def lay_out(memories: Sequence[Memory]) -> Document:
-    """All were sized under one wish."""
+    """All were sized under one request."""
     first = memories[0]
     columns = [
         Column("target", "model"),

@@ -65,7 +65,7 @@ class Portrait:
         explanation: where every parameter comes from; why not, as text
         memory: what it needs to run; None where it cannot be said at all
         curves: the same at every context; None where the cache is not known
-        held: what layers keep of the cache
+        curve_inputs: what layers keep of the cache
         audit: what is wrong; why it was not looked at, as text
         parts: of a pipeline, each for itself
     """
@@ -74,7 +74,7 @@ class Portrait:
     explanation: Explanation | str
     memory: Memory | None
     curves: Curves | None
-    held: tuple[CurveInputs, ...]
+    curve_inputs: tuple[CurveInputs, ...]
     audit: AuditResult | str
     parts: tuple[PartPortrait, ...] = ()
 
@@ -179,7 +179,7 @@ def _group(stack: str, layers: Sequence[int], several: bool) -> str:
 def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
     inspection = portrait.inspection
     yield from _bar(inspection)
-    drawn = treemap(inspection, folded, portrait.held, portrait.memory)
+    drawn = treemap(inspection, folded, portrait.curve_inputs, portrait.memory)
     if drawn is None:
         yield Paragraph("parameters and bytes are unknown: nothing to draw")
     else:
@@ -209,7 +209,7 @@ def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
         return
     unit = "bytes" if all(kind.nbytes is not None for kind in folded.kinds) else "parameters"
     cache: dict[tuple[str, int], int] = {}
-    for inputs in portrait.held:
+    for inputs in portrait.curve_inputs:
         for layer in inputs.layers:
             place = inputs.stack, layer
             cache[place] = cache.get(place, 0) + inputs.nbytes // len(inputs.layers)

@@ -62,7 +62,7 @@ class RowWork:
     columns: tuple[str, ...]
     audit: bool = False
     refresh: bool = False
-    wish: MemoryRequest | None = None
+    memory_request: MemoryRequest | None = None
 
     def __call__(self, item: Item) -> Row:
         """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
@@ -96,7 +96,7 @@ class RowWork:
     def _unsized(self) -> bool:
         """Whether a model of which nothing says how large it is, has an answer: on a device, that
         nobody knows."""
-        return self.wish is not None and self.wish.device is not None
+        return self.memory_request is not None and self.memory_request.device is not None
 
     def _inspected_row(self, result: Inspected | Failure, target: str) -> Row:
         """The columns of an inspection and of memory; those of an audit are still null."""
@@ -104,10 +104,10 @@ class RowWork:
         own = tuple(name for name in self.columns if name not in row)
         if isinstance(result, Failure):
             return {**row, **row_of(result, own, target)}
-        if self.wish is not None:
+        if self.memory_request is not None:
             from .memory_rows import memory_row, sized
 
-            row.update(memory_row(sized(result, self.wish)))
+            row.update(memory_row(sized(result, self.memory_request)))
         if result.refused is not None:
             return {**row, **row_of(Failure(target, result.refused), own, target)}
         return {**row, **row_of(result.inspection, own, target)}

@@ -120,7 +120,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
         "string", lambda f: f.architecture, "the class that the config names"
     ),
     "catalogued": RowColumn("bool", lambda f: f.catalogued, "whether the architecture is known"),
-    **{name: _fact(name, *said) for name, said in FACTS.items()},
+    **{name: _fact(name, *fact) for name, fact in FACTS.items()},
     "complete": RowColumn(
         "bool",
         lambda f: f.complete,

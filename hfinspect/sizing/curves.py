@@ -151,7 +151,7 @@ def _cards(device: Device | None, request: MemoryRequest) -> tuple[tuple[str, in
 
 
 def _under(request: MemoryRequest, engine: Engine) -> MemoryRequest:
-    """The wish under another engine, whose own steps are its usual ones."""
+    """The request under another engine, whose own steps are its usual ones."""
     return (
         request
         if engine.name == request.engine.name
@@ -180,7 +180,7 @@ def _of_engine(
     engine, (contexts, batches, limit) = request.engine, points
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
     sized = sizer(inspection, prediction, layers, memory.weights, request)
-    weights, own = sized.fullest_weights, sized.held
+    weights, own = sized.fullest_weights, sized.cache_request
     layers = [divided(layer, request.parallel.tensor, inspection) for layer in layers]
     sums = [[(n, engine.workspace(limit, n, batch)) for n in contexts] for batch in batches]
     if None in (one for line in sums for _, one in line):
@@ -246,7 +246,7 @@ def held_by_layers(
     engine = ENGINES[cache.engine]
     every = layers_held(inspection, prediction.root, engine)
     sized = sizer(inspection, prediction, every, memory.weights, MemoryRequest(engine))
-    paged, engine = engine.in_pages(every, sized.held)
+    paged, engine = engine.in_pages(every, sized.cache_request)
     places = [(stack, number) for stack, number, _ in kept_where(prediction.root)]
     if len(places) != len(every):  # a file's layers next to those of its config
         places = [("blk", number) for number in range(len(every))]
@@ -255,7 +255,7 @@ def held_by_layers(
         layers.setdefault((stack, layer), []).append(number)
     parts = []
     for (stack, layer), numbers in layers.items():
-        request = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
+        request = replace(sized.cache_request, tokens=cache.tokens, batch=cache.batch)
         size = cache_size((layer,) * len(numbers), engine, request)
         parts += [
             CurveInputs(

@@ -29,15 +29,15 @@ MAX_DEVICES: Final = 100_000
 
 
 @dataclass(frozen=True)
-class Device(JsonForm, without="whole bandwidth"):
+class Device(JsonForm, without="capacity bandwidth"):
     """``count`` devices of ``nbytes`` bytes each. ``name`` is the card's, or what was written.
-    ``whole`` are a device's bytes where an engine takes only ``nbytes`` of them; ``bandwidth`` is
+    ``capacity`` are its bytes where an engine takes only ``nbytes`` of them; ``bandwidth`` is
     that of a known card's memory, in bytes a second."""
 
     name: str
     nbytes: int
     count: int = 1
-    whole: int | None = None
+    capacity: int | None = None
     bandwidth: int | None = None
 
     @property

@@ -202,16 +202,16 @@ def indexing_of(inspection: Inspection) -> Indexing:
     config = ModelConfig(inspection.config or {})
     configs = (config, *config.sections())
 
-    def said(key: str, *spellings: str) -> int:
+    def smallest(key: str, *spellings: str) -> int:
         """The smallest of several, 0 where there is none."""
         value = inspection.metadata.get(own + key)
         listed = value if isinstance(value, list) else [value]
         listed = [*listed, *(one.raw(name) for one in configs for name in spellings)]
         return min((one for one in listed if type(one) is int and one > 0), default=0)
 
-    pooled = said("indexer.kpool", "index_kpool")
-    ratio = said("compress_ratios", "indexer_compress_ratio") or pooled
-    return Indexing(max(ratio, 1), said("indexer.top_k", "index_topk", "indexer_budget"))
+    pooled = smallest("indexer.kpool", "index_kpool")
+    ratio = smallest("compress_ratios", "indexer_compress_ratio") or pooled
+    return Indexing(max(ratio, 1), smallest("indexer.top_k", "index_topk", "indexer_budget"))
 
 
 def tree_of_file(inspection: Inspection) -> Prediction:

@@ -97,7 +97,7 @@ def inference_request(options: InferenceOptions) -> MemoryRequest:
                 hint=f"name {parallel.devices}x or one",
             )
         rules = rules.on_device(device.nbytes, device.name)
-        device = replace(device, nbytes=rules.usable(device.nbytes), whole=device.nbytes)
+        device = replace(device, nbytes=rules.usable(device.nbytes), capacity=device.nbytes)
     dtype = options.cache_dtype
     return MemoryRequest(
         engine=rules,

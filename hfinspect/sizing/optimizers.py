@@ -43,8 +43,8 @@ class Optimizer:
 
 
 OPTIMIZERS: Final[Mapping[str, Optimizer]] = {
-    found.name: found
-    for found in (
+    optimizer.name: optimizer
+    for optimizer in (
         Optimizer("adamw", 2, "two moments"),
         Optimizer("adamw8bit", None, "two 8-bit moments, a float32 scale for each 256"),
         Optimizer("adam-amsgrad", 3, "two moments and the largest second one"),

@@ -133,7 +133,7 @@ def _judged(
 def shared_by(
     request: MemoryRequest, inspection: Inspection, prediction: Prediction | None
 ) -> MemoryRequest:
-    """The wish with the split that is assumed where several devices are named and no split."""
+    """The request with the split that is assumed where several devices are named and no split."""
     device = request.device
     if device is None or device.count == 1 or not request.parallel.alone or prediction is None:
         return request
@@ -225,7 +225,7 @@ def _with_cache(
         notes += _offload_notes(sized.by_layer, inspection, request.engine)
     flops = count_flops(prediction, layers, main.context, batch)
     counted = None if isinstance(flops, str) else flops
-    cache_request = replace(sized.held, tokens=main.context, batch=batch)
+    cache_request = replace(sized.cache_request, tokens=main.context, batch=batch)
     known = main.total is not None
     if known and own and main.context > own:
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
@@ -259,16 +259,16 @@ def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
     """The longest context that fits, up to the model's own or to the one that was named, and
     whether the device holds more; without such an end None where any length fits."""
     end = max(own, main.context) if own else MAX_CONTEXT
-    batch = sized.wish.batch
+    batch = sized.request.batch
     longest = largest(lambda n: sized.at(n, batch).fits, end)
     more = longest == end and (not own or bool(sized.at(end + 1, batch).fits))
     return {"max_context": longest if own or not more else None, "holds_more": more}
 
 
 def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
-    cache = sized.cache_by_layer(main.context, sized.wish.batch)
+    cache = sized.cache_by_layer(main.context, sized.request.batch)
     step = 0 if main.workspace is None else main.workspace.nbytes
-    return plan_offload(parts, cache, main.context, step, sized.wish.device)
+    return plan_offload(parts, cache, main.context, step, sized.request.device)
 
 
 def _offload_notes(parts: Parts, inspection: Inspection, engine: Engine) -> list[str]:
@@ -303,10 +303,10 @@ def _notes(
     notes = [finding.text for finding in inspection.findings if finding.rule == ASSUMED]
     notes += request.remarks
     notes += parallel_notes(request.parallel, request.engine, inspection)
-    if request.device is not None and request.device.whole not in (None, request.device.nbytes):
+    if request.device is not None and request.device.capacity not in (None, request.device.nbytes):
         notes.append(
             f"{request.engine.name} uses {byte_size(request.device.nbytes)} of each device's "
-            f"{byte_size(request.device.whole or 0)}"
+            f"{byte_size(request.device.capacity or 0)}"
         )
     if request.adapter is not None:
         adapter = request.adapter
@@ -327,7 +327,7 @@ def _training(
     weights: WeightBytes,
     request: MemoryRequest,
 ) -> tuple[Training | None, str]:
-    """What a step of training holds, or why that is not known; neither where none is wished."""
+    """What a step of training holds, or why that is not known; neither where none is requested."""
     if request.train is None:
         return None, ""
     if inspection.members or _no_sizes(inspection):

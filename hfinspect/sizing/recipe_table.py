@@ -1,5 +1,5 @@
 """The table of recipes by context: each recipe's bytes, with the cache and the workspace of the
-wish, against the named card or against cards of the usual sizes.
+request, against the named card or against cards of the usual sizes.
 
 Where several cards share a model under tensor or expert parallelism, a card holds of a recipe
 ``bytes / cards`` at least, and at most twice what its share of the stored weights has above that:
@@ -45,7 +45,7 @@ def recipe_table(
     memory: Memory,
     sizes: Sequence[RecipeSize],
 ) -> tuple[RecipeFits, ...]:
-    """A row for each of ``sizes``; ``memory`` is what ``plan`` gave for the same model and wish."""
+    """A row for each of ``sizes``; ``memory`` is what ``plan`` gave for the model and request."""
     request = shared_by(request, inspection, prediction)
     make = _of_cache(inspection, prediction, request, memory) or _of_pass(
         inspection, request, memory
@@ -54,7 +54,7 @@ def recipe_table(
         [request.device]
         if request.device
         else [
-            Device(f"{n} GB", request.engine.usable(n * 10**9), whole=n * 10**9)
+            Device(f"{n} GB", request.engine.usable(n * 10**9), capacity=n * 10**9)
             for n in USUAL_CARDS
         ]
     )
@@ -104,8 +104,10 @@ def _of_cache(
 
     @cache
     def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
-        cache_request = replace(sized.held, dtype="F32") if wide else sized.held
-        at_dtype = replace(sized, held=cache_request, wish=replace(sized.wish, engine=engine))
+        cache_request = replace(sized.cache_request, dtype="F32") if wide else sized.cache_request
+        at_dtype = replace(
+            sized, cache_request=cache_request, request=replace(sized.request, engine=engine)
+        )
         sums = at_dtype.at(context, request.batch)
         if sums.workspace is None:
             return sums.cache.nbytes, 0
@@ -115,11 +117,11 @@ def _of_cache(
     limits = _of_any_width(inspection, request) if weights.nbytes is None else None
 
     def make(size: RecipeSize, card: Device) -> OnCard:
-        engine = sized.wish.engine.on_device(card.whole or card.nbytes, card.name)
-        on_card = replace(sized, wish=replace(sized.wish, engine=engine, device=card))
+        engine = sized.request.engine.on_device(card.capacity or card.nbytes, card.name)
+        on_card = replace(sized, request=replace(sized.request, engine=engine, device=card))
         each = _on_each(size, memory, request, card)
 
-        def held(context: int) -> HeldAt:
+        def fit_at(context: int) -> HeldAt:
             if memory.workspace_unknown:
                 lowest = (each or (0,))[0] + more(engine, context, False)[0] // card.count
                 return HeldAt(context, None, False if lowest > card.nbytes else None)
@@ -142,11 +144,11 @@ def _of_cache(
                 return HeldAt(context, total, False)
             return HeldAt(context, total, True if total and total <= card.nbytes else None)
 
-        at = tuple(map(held, columns))
-        if None in [held(1).fits, *(one.fits for one in at)]:
+        at = tuple(map(fit_at, columns))
+        if None in [fit_at(1).fits, *(one.fits for one in at)]:
             return OnCard(card.name, card.nbytes, at)
-        longest = largest(lambda tokens: held(tokens).fits, end)
-        beyond = longest == end and (not own or bool(held(end + 1).fits))
+        longest = largest(lambda tokens: fit_at(tokens).fits, end)
+        beyond = longest == end and (not own or bool(fit_at(end + 1).fits))
         return OnCard(card.name, card.nbytes, at, longest if own or not beyond else None, beyond)
 
     return make

@@ -143,13 +143,13 @@ class StageLayers:
 
 @dataclass(frozen=True)
 class Sizer:
-    """Sums at any context and batch under one wish."""
+    """Sums at any context and batch under one request."""
 
     stages: tuple[StageLayers, ...]
     limit: WorkspaceLimit
-    held: CacheRequest
+    cache_request: CacheRequest
     assumed: str
-    wish: MemoryRequest
+    request: MemoryRequest
     by_layer: Parts | str | None = None
 
     @property
@@ -161,7 +161,7 @@ class Sizer:
 
     def at(self, context: int, batch: int) -> AtContext:
         """The sum on the fullest device."""
-        workspace = self.wish.engine.workspace(self.limit, context, batch)
+        workspace = self.request.engine.workspace(self.limit, context, batch)
         entries = [
             AtContext(
                 cache,
@@ -176,7 +176,7 @@ class Sizer:
             for cache in [self._cache(stage, context, batch)]
         ]
         fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
-        device = self.wish.device
+        device = self.request.device
         if device is None or fullest.total is None or workspace is None:
             return fullest
         if isinstance(self.by_layer, Parts):
@@ -187,19 +187,19 @@ class Sizer:
 
     def holds(self, main: AtContext, card: Card) -> bool:
         """Whether a card holds ``main`` under the engine's own settings on that card."""
-        engine = self.wish.engine.on_device(card.nbytes, card.name)
-        at, request = main, replace(self.wish, engine=engine, device=None)
-        if engine != self.wish.engine:
-            at = replace(self, wish=request).at(main.context, self.wish.batch)
+        engine = self.request.engine.on_device(card.nbytes, card.name)
+        at, request = main, replace(self.request, engine=engine, device=None)
+        if engine != self.request.engine:
+            at = replace(self, request=request).at(main.context, self.request.batch)
         return at.total is not None and at.total <= engine.usable(card.nbytes)
 
     def with_cache(self, one: MediaTokens) -> MediaTokens:
         """With the bytes that the cache of all devices holds of one item alone."""
         if one.tokens is None:
             return one
-        seen = one.cross_tokens or self.held.encoder_tokens
-        request = replace(self.held, tokens=one.tokens, batch=1, encoder_tokens=seen)
-        size = sum(cache_size(s.layers, self.wish.engine, request).nbytes for s in self.stages)
+        seen = one.cross_tokens or self.cache_request.encoder_tokens
+        request = replace(self.cache_request, tokens=one.tokens, batch=1, encoder_tokens=seen)
+        size = sum(cache_size(s.layers, self.request.engine, request).nbytes for s in self.stages)
         return replace(one, cache_bytes=size)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
@@ -213,8 +213,8 @@ class Sizer:
         return [sizes[layer] for layer in layers]
 
     def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:
-        request = replace(self.held, tokens=context, batch=batch)
-        return cache_size(stage.layers, self.wish.engine, request, assumed=self.assumed)
+        request = replace(self.cache_request, tokens=context, batch=batch)
+        return cache_size(stage.layers, self.request.engine, request, assumed=self.assumed)
 
     def shown_stages(self, context: int, batch: int) -> tuple[Stage, ...]:
         """What each stage holds; none where there is one."""

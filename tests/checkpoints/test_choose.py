@@ -126,7 +126,7 @@ def test_the_model_is_found(case: str) -> None:
 def test_stray_single_file_is_said() -> None:
     choice = chosen(listing(INDEX, *SHARDS, "model.safetensors"))
     assert choice.index == INDEX
-    assert choice.whole
+    assert choice.complete
     assert [(other.path, other.reason) for other in choice.others] == [
         ("model.safetensors", "a single file next to the shards; some loaders take it first")
     ]
@@ -136,7 +136,7 @@ def test_missing_numbers_are_named() -> None:
     choice = chosen(listing(INDEX, SHARDS[0], SHARDS[2]))
     assert choice.files == (SHARDS[0], SHARDS[2])
     assert choice.missing == (SHARDS[1],)
-    assert not choice.whole
+    assert not choice.complete
     choice = chosen(listing("m-2-of-3.safetensors"))
     assert choice.missing == ("m-1-of-3.safetensors", "m-3-of-3.safetensors")
 
@@ -150,7 +150,7 @@ def test_odd_shard_names_are_left_to_the_index() -> None:
     choice = chosen(listing(INDEX, "layers.safetensors", "embeddings.safetensors"))
     assert choice.index == INDEX
     assert choice.files == ()
-    assert not choice.whole
+    assert not choice.complete
 
 
 def test_of_files_under_names_of_their_own_the_largest_is_taken() -> None:
@@ -199,7 +199,7 @@ def test_a_picked_file_is_taken_alone(pick: str) -> None:
 
 def test_a_picked_index_is_followed() -> None:
     choice = chosen(listing(INDEX, *SHARDS, "model.safetensors"), INDEX)
-    assert (choice.index, list(choice.files), choice.whole) == (INDEX, SHARDS, False)
+    assert (choice.index, list(choice.files), choice.complete) == (INDEX, SHARDS, False)
 
 
 def test_a_picked_folder_is_chosen_in() -> None:

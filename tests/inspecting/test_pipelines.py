@@ -342,7 +342,7 @@ def test_tree_shows_every_component(hub: HubServer, tmp_path: Path, where: str) 
         parts, origin = api.predict_parts("org/pipe", token=False, endpoint=hub.endpoint)
         assert origin.commit == hub.repos["org/pipe"].sha
         assert hub.meter.count("hub") == 2 + len(PARTS)
-        trees = {part.name: part.found for part in parts}
+        trees = {part.name: part.prediction for part in parts}
         assert isinstance(trees.pop("vae"), UnknownArchitectureError)
         assert {name: found.parameters for name, found in trees.items()} == {  # type: ignore[union-attr]
             name: EXPECTED[name] for name in trees
@@ -372,8 +372,8 @@ def test_one_component_by_its_folder(tmp_path: Path, command: str, weights: bool
 def test_one_component_of_a_repo(hub: HubServer, tmp_path: Path) -> None:
     hub.add("org/pipe", hub_files(write_pipeline(tmp_path, weights=False)))
     [part], _ = api.predict_parts("hf://org/pipe/unet", token=False, endpoint=hub.endpoint)
-    assert not isinstance(part.found, HfinspectError)
-    assert part.found.parameters == EXPECTED["unet"]
+    assert not isinstance(part.prediction, HfinspectError)
+    assert part.prediction.parameters == EXPECTED["unet"]
     explained = api.explain("hf://org/pipe/unet", token=False, endpoint=hub.endpoint)
     assert explained.to_dict()["parameters"] == EXPECTED["unet"]
 

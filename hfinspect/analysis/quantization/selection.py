@@ -28,7 +28,7 @@ class SelectionState(NamedTuple):
     """Where a name has led to.
 
     ``positions`` are states of the automaton, ``outer`` and ``inner`` nodes in the tree of plain
-    names (read from the first segment, or from a later one). ``kept`` are the patterns that hold
+    names (read from the first segment, or from a later one). ``subtree`` are the patterns that hold
     for the module and all below it, ``here`` those that hold for it alone.
     """
 
@@ -36,7 +36,7 @@ class SelectionState(NamedTuple):
     positions: frozenset[int]
     outer: frozenset[int]
     inner: frozenset[int]
-    kept: frozenset[int]
+    subtree: frozenset[int]
     here: frozenset[int]
 
 
@@ -144,7 +144,7 @@ class Selection:
 
     def _enter(self, state: SelectionState, segment: str) -> SelectionState:
         automaton = self._automaton
-        entered = set(state.kept)
+        entered = set(state.subtree)
         positions = state.positions
         for character in segment if state.is_root else f".{segment}":
             positions = automaton.step(positions, character)
@@ -183,5 +183,5 @@ class Selection:
 
     def label(self, state: SelectionState) -> Hashable | None:
         """The first label that holds for the module, or None."""
-        reached = state.kept | state.here
+        reached = state.subtree | state.here
         return self._labels[min(reached)] if reached else None
