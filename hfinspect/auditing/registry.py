@@ -1,7 +1,7 @@
 """The rules by code. A rule is a function from facts to what it found, with a docstring in three
 paragraphs: what it looks for, ``Why:`` it matters, ``Fix:`` what to do.
 
-A new rule is one function in a file ``hi*.py`` of this folder, and its pair of fixtures.
+A new rule is one function in a file of ``rules/``, and its pair of fixtures.
 """
 
 from __future__ import annotations
@@ -65,27 +65,39 @@ def rule(code: str, name: str, severity: str, *, deep: bool = False) -> Callable
     """Register a rule under its code."""
 
     def register(check: Check) -> Check:
-        assert code not in _RULES, f"{code} is there twice"
-        assert code[:3] in GROUPS, f"{code} belongs to no group"
-        assert severity in SEVERITIES, f"{code}: {severity} is not a severity"
-        _RULES[code] = Rule(code, name, severity, *_sections(code, check), check, deep)
+        _register(code, name, severity, inspect.getdoc(check) or "", check, deep)
         return check
 
     return register
 
 
-def _sections(code: str, check: Check) -> tuple[str, str, str]:
-    paragraphs = [
-        " ".join(paragraph.split()) for paragraph in (inspect.getdoc(check) or "").split("\n\n")
-    ]
-    assert len(paragraphs) == 3, f"{code}: what, Why: and Fix: are wanted"
-    what, why, fix = paragraphs
-    assert why.startswith("Why: "), code
-    assert fix.startswith("Fix: "), code
-    return what, _sentence(why.removeprefix("Why: ")), _sentence(fix.removeprefix("Fix: "))
+def rules_alike(text: str, check_of: Callable[[str, str], Check]) -> None:
+    """Register rules that differ in nothing but their texts. ``text`` has a block for each: a line
+    ``HI110 truncated error``, then its three paragraphs; ``check_of(code, name)`` is its check."""
+    for block in inspect.cleandoc(text).split("\n\n"):
+        head, _, paragraphs = block.partition("\n")
+        code, name, severity = head.split()
+        _register(code, name, severity, paragraphs, check_of(code, name))
+
+
+def _register(
+    code: str, name: str, severity: str, text: str, check: Check, deep: bool = False
+) -> None:
+    assert code not in _RULES, f"{code} is there twice"
+    assert code[:3] in GROUPS, f"{code} belongs to no group"
+    assert severity in SEVERITIES, f"{code}: {severity} is not a severity"
+    _RULES[code] = Rule(code, name, severity, *_sections(code, text), check, deep)
+
+
+def _sections(code: str, text: str) -> tuple[str, str, str]:
+    what, why, after_why = text.partition("\nWhy: ")
+    reason, fix, repair = after_why.partition("\nFix: ")
+    assert why and fix, f"{code}: what, Why: and Fix: are wanted"
+    return " ".join(what.split()), _sentence(reason), _sentence(repair)
 
 
 def _sentence(text: str) -> str:
+    text = " ".join(text.split())
     return text[:1].upper() + text[1:]
 
 

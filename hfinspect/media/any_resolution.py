@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .resizing import best_resolution
-from .rule import ImagesOnly, ItemTokens, NoSounds, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, counts, takes_no
 
 
 def own_or_config(settings: ProcessorSettings, features: str = "default") -> tuple[int, int, str]:
@@ -37,11 +37,10 @@ def side(part: SettingsPart) -> tuple[int, int]:
     )
 
 
+@counts("llava vipllava", "models/llava/processing_llava.py")
 class Llava(ImagesOnly):
     """LLaVA 1.5: the patches of one square."""
 
-    types: ClassVar[tuple[str, ...]] = ("llava", "vipllava")
-    source: ClassVar = "models/llava/processing_llava.py"
     features: ClassVar = "default"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -54,18 +53,16 @@ class Llava(ImagesOnly):
         return ItemTokens(tokens, (f"{text}{dropped}",))
 
 
+@counts("fast_vlm")
 class FastVlm(Llava):
     """FastVLM: the same, whose vision encoder has no class token to leave out."""
 
-    types: ClassVar[tuple[str, ...]] = ("fast_vlm",)
     features: ClassVar = "full"
 
 
+@counts("video_llava", "models/video_llava/processing_video_llava.py")
 class VideoLlava(Llava):
     """Video-LLaVA: each frame of a video keeps its class token."""
-
-    types: ClassVar[tuple[str, ...]] = ("video_llava",)
-    source: ClassVar = "models/video_llava/processing_video_llava.py"
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
@@ -77,12 +74,10 @@ class VideoLlava(Llava):
         )
 
 
+@counts("llava_next llava_next_video granite4_vision", "models/llava_next/processing_llava_next.py")
 class LlavaNext(ImagesOnly):
     """LLaVA-NeXT: the whole image, and the image at the best of the listed resolutions, without its
     padding, with a token at the end of each row."""
-
-    types: ClassVar[tuple[str, ...]] = ("llava_next", "llava_next_video", "granite4_vision")
-    source: ClassVar = "models/llava_next/processing_llava_next.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -135,12 +130,10 @@ def unpadded(image: ImageItem, rows: int, columns: int) -> tuple[int, int]:
     return rows, columns - (columns - wide) // 2 * 2
 
 
+@counts("llava_onevision", "models/llava_onevision/processing_llava_onevision.py")
 class LlavaOnevision(NoSounds):
     """LLaVA-OneVision: as LLaVA-NeXT, and what is more than ``anyres_max_9`` squares is shrunk;
     frames of a video are pooled by two. Several images in one prompt are not cut."""
-
-    types: ClassVar[tuple[str, ...]] = ("llava_onevision",)
-    source: ClassVar = "models/llava_onevision/processing_llava_onevision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, UnknownTokensError
 from .resizing import grids
-from .rule import ImagesOnly, ItemTokens, NoSounds
+from .rule import ImagesOnly, ItemTokens, NoSounds, counts
 
 
 def canvas(
@@ -44,11 +43,9 @@ def as_float32(value: float) -> float:
     return rounded
 
 
+@counts("llama4", "models/llama4/image_processing_llama4.py")
 class Llama4(ImagesOnly):
     """Llama 4: tiles with a separator after each, and the whole where there are several."""
-
-    types: ClassVar[tuple[str, ...]] = ("llama4",)
-    source: ClassVar = "models/llama4/image_processing_llama4.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
@@ -80,12 +77,10 @@ def _chunks(most: int) -> list[tuple[int, int]]:
     return [grid for group in by_ratio.values() for grid in group]
 
 
+@counts("perception_lm", "models/perception_lm/image_processing_perception_lm.py")
 class PerceptionLM(NoSounds):
     """Perception LM: the tiles that show the image largest, or where it is too large those of its
     shape, and the whole; pooled by two, as is each frame of a video."""
-
-    types: ClassVar[tuple[str, ...]] = ("perception_lm",)
-    source: ClassVar = "models/perception_lm/image_processing_perception_lm.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, tiles, step = settings.part("image"), 1, "1 tile"
@@ -129,12 +124,10 @@ def _widest(image: ImageItem, tile: int, known: Sequence[tuple[int, int]]) -> tu
     return max(reversed(holding), key=short)
 
 
+@counts("mllama", "models/mllama/image_processing_mllama.py")
 class Mllama(ImagesOnly):
     """Llama 3.2 Vision: one token in the text; the image is in the cross-attention, which keeps all
     tiles that the processor pads to."""
-
-    types: ClassVar[tuple[str, ...]] = ("mllama",)
-    source: ClassVar = "models/mllama/image_processing_mllama.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, vision = settings.part("image"), settings.section("vision_config")
@@ -157,12 +150,10 @@ class Mllama(ImagesOnly):
         )
 
 
+@counts("molmo2", "models/molmo2/image_processing_molmo2.py")
 class Molmo2(NoSounds):
     """Molmo 2: crops that overlap, pooled as one picture, and the whole at one crop's size, each
     with a token at the end of each row and two markers."""
-
-    types: ClassVar[tuple[str, ...]] = ("molmo2",)
-    source: ClassVar = "models/molmo2/image_processing_molmo2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own

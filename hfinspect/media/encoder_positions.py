@@ -4,11 +4,11 @@ in the text, but positions of the cache next to it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from ..core.media_tokens import ImageItem
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
-from .rule import ImagesOnly, ItemTokens, not_judged
+from .rule import ImagesOnly, ItemTokens, counts, not_judged
 
 
 def _seen(image: ImageItem, settings: ProcessorSettings, count: int, step: str) -> ItemTokens:
@@ -56,12 +56,13 @@ _SQUARES: Final[Mapping[str, tuple[int, int, int, int]]] = {
 }
 
 
+@counts(
+    "blip pp_formulanet vision-encoder-decoder",
+    "models/vision_encoder_decoder/modeling_vision_encoder_decoder.py",
+)
 class VisionEncoder(ImagesOnly):
     """BLIP, PP-FormulaNet, TrOCR, Donut, Nougat, captioners: the patches and class tokens of ViT,
     DeiT or BEiT, or what Swin merges by two at each stage."""
-
-    types: ClassVar[tuple[str, ...]] = ("blip", "pp_formulanet", "vision-encoder-decoder")
-    source: ClassVar = "models/vision_encoder_decoder/modeling_vision_encoder_decoder.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         kind, vision = settings.model_type, settings.section("vision_config")
@@ -83,23 +84,19 @@ class VisionEncoder(ImagesOnly):
         return _seen(image, settings, rows * columns + more, step)
 
 
+@counts("pix2struct", "models/pix2struct/processing_pix2struct.py")
 class Pix2Struct(ImagesOnly):
     """Pix2Struct: padded to the number of patches that the processor passes at every call."""
-
-    types: ClassVar[tuple[str, ...]] = ("pix2struct",)
-    source: ClassVar = "models/pix2struct/processing_pix2struct.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         most = settings.part("image").count("max_patches")
         return _seen(image, settings, most, f"resized, and padded to {most:,} patches")
 
 
+@counts("idefics", "models/idefics/modeling_idefics.py")
 class Idefics(ImagesOnly):
     """Idefics: a token between two markers; what the cross-attention sees of an image is computed
     again for each token, and not kept."""
-
-    types: ClassVar[tuple[str, ...]] = ("idefics",)
-    source: ClassVar = "models/idefics/modeling_idefics.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         count = _across(settings, settings.section("vision_config"), 224, 14) ** 2 + 1

@@ -7,14 +7,12 @@ from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings
-from .rule import ImagesOnly, ItemTokens, NoSounds, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, counts, not_judged, takes_no
 
 
+@counts("gemma3 shieldgemma2 t5gemma2", "models/gemma3/processing_gemma3.py")
 class Gemma3(ImagesOnly):
     """Gemma 3: pooled soft tokens between two markers, an empty line before and after."""
-
-    types: ClassVar[tuple[str, ...]] = ("gemma3", "shieldgemma2", "t5gemma2")
-    source: ClassVar = "models/gemma3/processing_gemma3.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.part("image").flag("do_pan_and_scan"):
@@ -26,11 +24,9 @@ class Gemma3(ImagesOnly):
 _AROUND = ("2 markers and 2 empty lines",)
 
 
+@counts("gemma3n", "models/gemma3n/processing_gemma3n.py")
 class Gemma3n(Gemma3):
     """Gemma 3n: images as in Gemma 3; each sound is padded to the same length too."""
-
-    types: ClassVar[tuple[str, ...]] = ("gemma3n",)
-    source: ClassVar = "models/gemma3n/processing_gemma3n.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("audio")
@@ -38,22 +34,19 @@ class Gemma3n(Gemma3):
         return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any length", *_AROUND))
 
 
+@counts("paligemma colpali florence2 pi0", "models/paligemma/processing_paligemma.py")
 class ImageSequence(ImagesOnly):
     """PaliGemma: the tokens are a setting of the image processor."""
-
-    types: ClassVar[tuple[str, ...]] = ("paligemma", "colpali", "florence2", "pi0")
-    source: ClassVar = "models/paligemma/processing_paligemma.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens = settings.part("image").count("image_seq_length")
         return ItemTokens(tokens, (f"{tokens:,} tokens of any size",))
 
 
+@counts("deepseek_vl deepseek_vl_hybrid", "models/deepseek_vl/processing_deepseek_vl.py")
 class OwnNumber(ImagesOnly):
     """DeepSeek-VL: the processor's own number."""
 
-    types: ClassVar[tuple[str, ...]] = ("deepseek_vl", "deepseek_vl_hybrid")
-    source: ClassVar = "models/deepseek_vl/processing_deepseek_vl.py"
     markers: ClassVar = 0
     fixed: ClassVar = 0
     key: ClassVar = "num_image_tokens"
@@ -65,46 +58,40 @@ class OwnNumber(ImagesOnly):
         return ItemTokens(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
 
 
+@counts("chameleon", "models/chameleon/processing_chameleon.py")
 class Chameleon(OwnNumber):
     """Chameleon: the codes of its image tokenizer, between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("chameleon",)
-    source: ClassVar = "models/chameleon/processing_chameleon.py"
     markers: ClassVar = 2
     key: ClassVar = "image_seq_length"
 
 
+@counts("janus", "models/janus/processing_janus.py")
 class Janus(OwnNumber):
     """Janus: the same between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("janus",)
-    source: ClassVar = "models/janus/processing_janus.py"
     markers: ClassVar = 2
     fixed: ClassVar = 576
 
 
+@counts("kosmos-2", "models/kosmos2/processing_kosmos2.py")
 class Kosmos2(OwnNumber):
     """Kosmos-2: 64 between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("kosmos-2",)
-    source: ClassVar = "models/kosmos2/processing_kosmos2.py"
     markers: ClassVar = 2
     fixed: ClassVar = 64
 
 
+@counts("kosmos-2.5", "models/kosmos2_5/processing_kosmos2_5.py")
 class Kosmos25(OwnNumber):
     """Kosmos-2.5: the processor's own number between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("kosmos-2.5",)
-    source: ClassVar = "models/kosmos2_5/processing_kosmos2_5.py"
     markers: ClassVar = 2
 
 
+@counts("blip-2 instructblip", "models/blip_2/processing_blip_2.py")
 class Queries(ImagesOnly):
     """BLIP-2: as many tokens as the Q-Former has queries."""
-
-    types: ClassVar[tuple[str, ...]] = ("blip-2", "instructblip")
-    source: ClassVar = "models/blip_2/processing_blip_2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
@@ -117,11 +104,9 @@ def _queries(settings: ProcessorSettings) -> int:
     return (own if own.says("num_query_tokens") else settings.section()).count("num_query_tokens")
 
 
+@counts("instructblipvideo", "models/instructblipvideo/processing_instructblipvideo.py")
 class FourFrames(NoSounds):
     """InstructBLIP for videos: the queries of four frames, which is what it was trained with."""
-
-    types: ClassVar[tuple[str, ...]] = ("instructblipvideo",)
-    source: ClassVar = "models/instructblipvideo/processing_instructblipvideo.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("image", settings)
@@ -132,12 +117,10 @@ class FourFrames(NoSounds):
         return ItemTokens(4 * tokens, (f"{tokens:,} queries a frame, always 4 frames",))
 
 
+@counts("idefics2", "models/idefics2/processing_idefics2.py")
 class Idefics2(ImagesOnly):
     """Idefics 2: a resampled image between two markers; where it is split, four quarters and the
     whole, each with a marker between."""
-
-    types: ClassVar[tuple[str, ...]] = ("idefics2",)
-    source: ClassVar = "models/idefics2/processing_idefics2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         split = settings.part("image").flag("do_image_splitting")
@@ -152,12 +135,10 @@ class Idefics2(ImagesOnly):
         )
 
 
+@counts("git", "models/git/modeling_git.py")
 class Git(NoSounds):
     """GIT: the patches of a square and a class token, which the model itself puts before the text
     (compared with its cache)."""
-
-    types: ClassVar[tuple[str, ...]] = ("git",)
-    source: ClassVar = "models/git/modeling_git.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import MAX_TILES, ProcessorSettings, SettingsPart, UnknownTokensError
-from .rule import ImagesOnly, ItemTokens, NoSounds, not_judged
+from .rule import ImagesOnly, ItemTokens, NoSounds, counts, not_judged
 
 
+@counts("minicpmv4_6 minicpm_ocr", "models/minicpmv4_6/image_processing_minicpmv4_6.py")
 class MiniCpmV(NoSounds):
     """MiniCPM-V 4.6: the whole and up to nine slices, two markers each, an end of line between rows
     of slices, a number between two markers before it; each frame of a video is such an image."""
 
-    types: ClassVar[tuple[str, ...]] = ("minicpmv4_6", "minicpm_ocr")
-    source: ClassVar = "models/minicpmv4_6/image_processing_minicpmv4_6.py"
     numbers_videos: ClassVar = True
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -41,10 +40,10 @@ class MiniCpmV(NoSounds):
 _NUMBERED = ("2 markers around its number, which is text and not counted",)
 
 
+@counts("minicpmv4_7")
 class MiniCpmV47(MiniCpmV):
     """MiniCPM-V 4.7: the same, without a number before a video."""
 
-    types: ClassVar[tuple[str, ...]] = ("minicpmv4_7",)
     numbers_videos: ClassVar = False
 
 
@@ -103,12 +102,10 @@ def _grid(height: int, width: int, most: int, side: int) -> tuple[int, int]:
     return best
 
 
+@counts("step3p7", "models/step3p7/image_processing_step3p7.py")
 class Step3p7(ImagesOnly):
     """Step 3.7: the whole, and windows of it before, two markers each and a token at the end of
     each row but the last."""
-
-    types: ClassVar[tuple[str, ...]] = ("step3p7",)
-    source: ClassVar = "models/step3p7/image_processing_step3p7.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .resizing import within_budget
-from .rule import ItemTokens, TokenRule, takes_no
+from .rule import ItemTokens, TokenRule, counts, takes_no
 from .sound_frames import samples_of
 from .sound_samples import by_samples
 
 
+@counts("apertus1p5", "models/apertus1p5/processing_apertus1p5.py")
 class Apertus(TokenRule):
     """Apertus 1.5: a code for each square of 16 pixels, an end between rows, three markers; the
     height and width that it writes before as text are not counted."""
-
-    types: ClassVar[tuple[str, ...]] = ("apertus1p5",)
-    source: ClassVar = "models/apertus1p5/processing_apertus1p5.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -45,11 +42,9 @@ class Apertus(TokenRule):
         return by_samples(samples_of(audio, part), part.count("hop_length"), 2)
 
 
+@counts("inkling_mm_model", "models/inkling/processing_inkling.py")
 class Inkling(TokenRule):
     """Inkling: squares of 40 pixels, one column more than the image fills; sounds by 50 ms."""
-
-    types: ClassVar[tuple[str, ...]] = ("inkling_mm_model",)
-    source: ClassVar = "models/inkling/processing_inkling.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -79,12 +74,10 @@ class Inkling(TokenRule):
         return by_samples(samples_of(audio, part), each)
 
 
+@counts("nemotron_h_omni", "models/nemotron_h_omni/processing_nemotron_h_omni.py")
 class NemotronOmni(TokenRule):
     """Nemotron-H Omni: images between two numbers of patches, frames two at a time near one number
     of patches, sounds by their frames; each between two markers."""
-
-    types: ClassVar[tuple[str, ...]] = ("nemotron_h_omni",)
-    source: ClassVar = "models/nemotron_h_omni/processing_nemotron_h_omni.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

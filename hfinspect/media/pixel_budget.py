@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .resizing import closest_grid, frames_within_budget, whole_within_budget, within_budget
-from .rule import ItemTokens, NoSounds, TokenRule, takes_no
+from .rule import ItemTokens, NoSounds, TokenRule, counts, takes_no
 
 
 def budget(part: SettingsPart) -> tuple[int, int]:
@@ -35,18 +35,13 @@ def grid_steps(
     )
 
 
+@counts(
+    "qwen2_vl qwen2_5_vl exaone4_5 hyperclovax_vision_v2 ernie4_5_vl_moe colqwen2",
+    "models/qwen2_vl/image_processing_qwen2_vl.py",
+)
 class PixelBudget(NoSounds):
     """Qwen2-VL: each frame has the budget of an image of its own; two frames are a patch."""
 
-    types: ClassVar[tuple[str, ...]] = (
-        "qwen2_vl",
-        "qwen2_5_vl",
-        "exaone4_5",
-        "hyperclovax_vision_v2",
-        "ernie4_5_vl_moe",
-        "colqwen2",
-    )
-    source: ClassVar = "models/qwen2_vl/image_processing_qwen2_vl.py"
     enlarged: ClassVar = False
     #: Around each step of a video.
     markers: ClassVar = 0
@@ -87,21 +82,14 @@ def of_frames(
     return ItemTokens(tokens + times * markers, (*steps, pairs, around))
 
 
+@counts(
+    "qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe qwen4_exp cohere_compass lfm3_vl cosmos3_omni",
+    "models/qwen3_vl/video_processing_qwen3_vl.py",
+)
 class FramesShareBudget(PixelBudget):
     """Qwen3-VL: the budget of a video counts the pixels of all frames together; each step of it
     stands between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = (
-        "qwen3_vl",
-        "qwen3_vl_moe",
-        "qwen3_5",
-        "qwen3_5_moe",
-        "qwen4_exp",
-        "cohere_compass",
-        "lfm3_vl",
-        "cosmos3_omni",
-    )
-    source: ClassVar = "models/qwen3_vl/video_processing_qwen3_vl.py"
     markers: ClassVar = 2
 
     def frame_size(self, video: VideoItem, part: SettingsPart, factor: int) -> tuple[int, int]:
@@ -116,23 +104,20 @@ class FramesShareBudget(PixelBudget):
         )
 
 
+@counts("paddleocr_vl", "models/paddleocr_vl/image_processing_paddleocr_vl.py")
 class Enlarged(PixelBudget):
     """PaddleOCR-VL: an image smaller than a merged patch is enlarged first; no videos."""
 
-    types: ClassVar[tuple[str, ...]] = ("paddleocr_vl",)
-    source: ClassVar = "models/paddleocr_vl/image_processing_paddleocr_vl.py"
     enlarged: ClassVar = True
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         takes_no("video", settings)
 
 
+@counts("video_llama_3", "models/video_llama_3/video_processing_video_llama_3.py")
 class FramesDivideBudget(PixelBudget):
     """VideoLLaMA 3: the pixels of a video are divided among its frames; a patch that does not
     change is left out, so that the number is that of a video in which all moves."""
-
-    types: ClassVar[tuple[str, ...]] = ("video_llama_3",)
-    source: ClassVar = "models/video_llama_3/video_processing_video_llama_3.py"
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         tokens, steps, _ = super().video(video, settings)
@@ -144,12 +129,11 @@ class FramesDivideBudget(PixelBudget):
         return within_budget(video.height, video.width, factor, least, most // video.frames or 1)
 
 
+@counts("minimax_m3_vl", "models/minimax_m3_vl/video_processing_minimax_m3_vl.py")
 class NamedBudget(PixelBudget):
     """MiniMax-M3-VL: videos have ``min_pixels`` and ``max_pixels`` of their own; the processor
     passes at every call that they are not resized, and refuses other sides than whole patches."""
 
-    types: ClassVar[tuple[str, ...]] = ("minimax_m3_vl",)
-    source: ClassVar = "models/minimax_m3_vl/video_processing_minimax_m3_vl.py"
     markers: ClassVar = 2
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -167,19 +151,13 @@ class NamedBudget(PixelBudget):
         return within_budget(video.height, video.width, factor, least, most)
 
 
+@counts(
+    "glm4v glm4v_moe glm46v glm_ocr glmga cosmos3_edge",
+    "models/glm4v/image_processing_glm4v.py",
+)
 class ImageAsFrames(NoSounds):
     """GLM-4V: an image is a video of as many frames as a patch has; each step of a video stands
     between two markers."""
-
-    types: ClassVar[tuple[str, ...]] = (
-        "glm4v",
-        "glm4v_moe",
-        "glm46v",
-        "glm_ocr",
-        "glmga",
-        "cosmos3_edge",
-    )
-    source: ClassVar = "models/glm4v/image_processing_glm4v.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -209,11 +187,9 @@ def _steps_and_factor(part: SettingsPart) -> tuple[int, int]:
     )
 
 
+@counts("glm5_next", "models/glm5_next/image_processing_glm5_next.py")
 class PaddedFrames(ImageAsFrames):
     """GLM-5: the same, padded up to whole patches; its budget is a number of tokens."""
-
-    types: ClassVar[tuple[str, ...]] = ("glm5_next",)
-    source: ClassVar = "models/glm5_next/image_processing_glm5_next.py"
 
     def frame_size(
         self, frames: int, height: int, width: int, part: SettingsPart
@@ -224,12 +200,10 @@ class PaddedFrames(ImageAsFrames):
         return whole_within_budget(frames, height, width, step, factor, least * each, most * each)
 
 
+@counts("muse_glimmer muse_spark", "models/muse_glimmer/image_processing_muse_glimmer.py")
 class Muse(TokenRule):
     """Muse: the grid of patches nearest to the image's shape, between two markers; of a video a
     marker after each step and one before the first; sounds by their samples."""
-
-    types: ClassVar[tuple[str, ...]] = ("muse_glimmer", "muse_spark")
-    source: ClassVar = "models/muse_glimmer/image_processing_muse_glimmer.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -8,25 +8,15 @@ from typing import Any, Final
 
 from ..core.media_tokens import AudioItem, ImageItem, MediaItem, MediaTokens, VideoItem
 from .processor_settings import ProcessorSettings, UnknownTokensError
-from .rule import ItemTokens, TokenRule
+from .rule import REGISTERED, ItemTokens, TokenRule
 
-#: A file each; every concrete rule of a file counts.
-_FILES: Final = """any_resolution canvases encoder_positions fixed_length image_slices
-omni_processors pixel_budget rows_of_patches soft_tokens sound_frames sound_samples
-split_images tiles""".split()
-
-
-def _rules() -> dict[str, TokenRule]:
-    rules: dict[str, TokenRule] = {}
-    for file in _FILES:
-        for made in vars(import_module(f".{file}", __package__)).values():
-            if isinstance(made, type) and issubclass(made, TokenRule) and "types" in vars(made):
-                rules.update(dict.fromkeys(made.types, made()))
-    return rules
-
+# A file each; its rules register themselves.
+for _file in """any_resolution canvases encoder_positions fixed_length image_slices omni_processors
+pixel_budget rows_of_patches soft_tokens sound_frames sound_samples split_images tiles""".split():
+    import_module(f".{_file}", __package__)
 
 #: Model type -> how its processor counts.
-RULES: Final[Mapping[str, TokenRule]] = _rules()
+RULES: Final[Mapping[str, TokenRule]] = REGISTERED
 
 _OWN_CODE: Final = "its processor is code in its own repo, which is never run"
 _NO_TEXT: Final = "it takes no image or sound into a text that it writes"

@@ -9,14 +9,12 @@ from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .pixel_budget import budget, grid_steps
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
 from .resizing import best_resolution, check_ratio, within_budget
-from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, marked, not_judged, takes_no
+from .rule import ImagesOnly, ItemTokens, NoSounds, TokenRule, counts, marked, not_judged, takes_no
 
 
+@counts("mistral3 mistral_large4 pixtral", "models/pixtral/processing_pixtral.py")
 class Pixtral(ImagesOnly):
     """Pixtral and Mistral 3: shrunk to a longest side, rounded up to whole patches."""
-
-    types: ClassVar[tuple[str, ...]] = ("mistral3", "mistral_large4", "pixtral")
-    source: ClassVar = "models/pixtral/processing_pixtral.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
@@ -45,11 +43,9 @@ def _rounded_up(image: ImageItem, longest: int, step: int) -> tuple[int, int]:
     return (high - 1) // step + 1, (wide - 1) // step + 1
 
 
+@counts("lighton_ocr", "models/lighton_ocr/processing_lighton_ocr.py")
 class LightOnOcr(ImagesOnly):
     """LightOnOCR: the same without ends of rows."""
-
-    types: ClassVar[tuple[str, ...]] = ("lighton_ocr",)
-    source: ClassVar = "models/lighton_ocr/processing_lighton_ocr.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
@@ -61,11 +57,9 @@ class LightOnOcr(ImagesOnly):
         return ItemTokens(rows * columns, (tokens,))
 
 
+@counts("inkling2 inkling2_loop", "models/inkling2/image_processing_inkling2.py")
 class Inkling2(ImagesOnly):
     """Inkling 2: a token for each square, at the size that the image has."""
-
-    types: ClassVar[tuple[str, ...]] = ("inkling2", "inkling2_loop")
-    source: ClassVar = "models/inkling2/image_processing_inkling2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -74,11 +68,9 @@ class Inkling2(ImagesOnly):
         return ItemTokens(rows * columns, (f"{columns:,} x {rows:,} squares of {wide} pixels",))
 
 
+@counts("emu3", "models/emu3/image_processing_emu3.py")
 class Emu3(ImagesOnly):
     """Emu3: the codes of its image tokenizer, a token at the end of each row and four markers."""
-
-    types: ClassVar[tuple[str, ...]] = ("emu3",)
-    source: ClassVar = "models/emu3/image_processing_emu3.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -92,11 +84,9 @@ class Emu3(ImagesOnly):
         return ItemTokens(rows * (columns + 1) + 4, (step, ends))
 
 
+@counts("fuyu", "models/fuyu/processing_fuyu.py")
 class Fuyu(ImagesOnly):
     """Fuyu: shrunk into a page of patches, which go to the decoder as they are."""
-
-    types: ClassVar[tuple[str, ...]] = ("fuyu",)
-    source: ClassVar = "models/fuyu/processing_fuyu.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -115,11 +105,10 @@ class Fuyu(ImagesOnly):
         )
 
 
+@counts("hunyuan_vl", "models/hunyuan_vl/processing_hunyuan_vl.py")
 class HunyuanVL(ImagesOnly):
     """HunYuan-VL: Qwen2-VL's budget of pixels, a token at the end of each row, two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("hunyuan_vl",)
-    source: ClassVar = "models/hunyuan_vl/processing_hunyuan_vl.py"
     markers: ClassVar = 2
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
@@ -137,12 +126,11 @@ class HunyuanVL(ImagesOnly):
         )
 
 
+@counts("hy_v4_vl", "models/hy_v4_vl/video_processing_hy_v4_vl.py")
 class HYV4VL(HunyuanVL):
     """HY-V4-VL: the same without markers; a video is only shrunk, its frames within a budget of
     tokens together."""
 
-    types: ClassVar[tuple[str, ...]] = ("hy_v4_vl",)
-    source: ClassVar = "models/hy_v4_vl/video_processing_hy_v4_vl.py"
     markers: ClassVar = 0
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
@@ -171,11 +159,9 @@ def _shrunk(video: VideoItem, factor: int, most: int, each: int) -> tuple[int, i
     return 1, 1
 
 
+@counts("glm_image", "models/glm_image/image_processing_glm_image.py")
 class Halved(ImagesOnly):
     """GLM-Image: an image that it changes; each side is halved, within a shortest and a longest."""
-
-    types: ClassVar[tuple[str, ...]] = ("glm_image",)
-    source: ClassVar = "models/glm_image/image_processing_glm_image.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -195,12 +181,10 @@ class Halved(ImagesOnly):
         return ItemTokens(*grid_steps(high, wide, patch, merge))
 
 
+@counts("kimi_k25", "models/kimi_k25/image_processing_kimi_k25.py")
 class KimiK25(NoSounds):
     """Kimi K2.5: shrunk to a number of patches and padded, never enlarged; of a video as many
     frames as a patch has are one image."""
-
-    types: ClassVar[tuple[str, ...]] = ("kimi_k25",)
-    source: ClassVar = "models/kimi_k25/image_processing_kimi_k25.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         return ItemTokens(*self._grid(image.height, image.width, settings.part("image")))
@@ -228,12 +212,10 @@ class KimiK25(NoSounds):
         return rows * columns, (f"{columns} x {rows} tokens of {merge} x {merge} patches",)
 
 
+@counts("aria", "models/aria/processing_aria.py")
 class Aria(ImagesOnly):
     """Aria: 128 or 256 tokens a square, one square or as many as the best resolution has; the
     processor passes 980 pixels and no cutting at every call."""
-
-    types: ClassVar[tuple[str, ...]] = ("aria",)
-    source: ClassVar = "models/aria/processing_aria.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -246,12 +228,10 @@ class Aria(ImagesOnly):
         return ItemTokens(squares * each, (f"{squares} squares of {each:,} tokens",))
 
 
+@counts("phi4_multimodal", "models/phi4_multimodal/image_processing_phi4_multimodal.py")
 class Phi4Multimodal(TokenRule):
     """Phi-4 multimodal: tiles of 448 pixels, each row of what the image covers with an end, and the
     whole; sounds by their frames."""
-
-    types: ClassVar[tuple[str, ...]] = ("phi4_multimodal",)
-    source: ClassVar = "models/phi4_multimodal/image_processing_phi4_multimodal.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         from .resizing import closest_ratio, grids

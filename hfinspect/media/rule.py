@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, NoReturn
+from collections.abc import Callable
+from typing import ClassVar, Final, NamedTuple, NoReturn, TypeVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, UnknownTokensError
@@ -19,10 +20,9 @@ class ItemTokens(NamedTuple):
 
 class TokenRule(ABC):
     """One way to count. All three are answered, with a number or with UnknownTokensError, so that a
-    family cannot be half there. ``types`` are the model types that count so, ``source`` the code
-    of transformers (``TRANSFORMERS``) that the rule follows."""
+    family cannot be half there. ``source`` is the code of transformers (``TRANSFORMERS``) that the
+    rule follows."""
 
-    types: ClassVar[tuple[str, ...]]
     source: ClassVar[str]
 
     @abstractmethod
@@ -33,6 +33,23 @@ class TokenRule(ABC):
 
     @abstractmethod
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens: ...
+
+
+#: Model type -> how its processor counts.
+REGISTERED: Final[dict[str, TokenRule]] = {}
+
+R = TypeVar("R", bound=TokenRule)
+
+
+def counts(types: str, source: str | None = None) -> Callable[[type[R]], type[R]]:
+    """Register a rule for model types, as words; without a ``source`` it is that of its base."""
+
+    def register(rule: type[R]) -> type[R]:
+        rule.source = source or rule.source
+        REGISTERED.update(dict.fromkeys(types.split(), rule()))
+        return rule
+
+    return register
 
 
 def marked(markers: int, before: str = ", ") -> str:

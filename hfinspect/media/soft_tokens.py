@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
-from .rule import ItemTokens, TokenRule
+from .rule import ItemTokens, TokenRule, counts
 
 
+@counts(
+    "gemma4 gemma4_unified diffusion_gemma embedding_gemma2",
+    "models/gemma4/processing_gemma4.py",
+)
 class Gemma4(TokenRule):
     """Gemma 4: tokens between two markers; of a video each frame, whose time stands before it as
     text that is not counted."""
-
-    types: ClassVar[tuple[str, ...]] = (
-        "gemma4",
-        "gemma4_unified",
-        "diffusion_gemma",
-        "embedding_gemma2",
-    )
-    source: ClassVar = "models/gemma4/processing_gemma4.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tokens, step = _pooled(image.height, image.width, settings.part("image"))

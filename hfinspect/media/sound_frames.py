@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..core.media_tokens import MAX_SECONDS, AudioItem
 from .pixel_budget import PixelBudget
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
-from .rule import ItemTokens, SoundsOnly, marked
+from .rule import ItemTokens, SoundsOnly, counts, marked
 
 
 def samples_of(audio: AudioItem, part: SettingsPart) -> int:
@@ -27,11 +27,9 @@ def window_frames(part: SettingsPart) -> int:
     return seconds * part.count("sampling_rate") // part.count("hop_length")
 
 
+@counts("whisper", "models/whisper/feature_extraction_whisper.py")
 class Whisper(SoundsOnly):
     """Whisper: 30 seconds at a time, padded; the encoder's positions are in the cross-attention."""
-
-    types: ClassVar[tuple[str, ...]] = ("whisper",)
-    source: ClassVar = "models/whisper/feature_extraction_whisper.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         frames = window_frames(settings.part("audio"))
@@ -45,11 +43,9 @@ class Whisper(SoundsOnly):
         )
 
 
+@counts("qwen2_audio", "models/qwen2_audio/processing_qwen2_audio.py")
 class Qwen2Audio(SoundsOnly):
     """Qwen2-Audio: what is longer than 30 seconds is cut off."""
-
-    types: ClassVar[tuple[str, ...]] = ("qwen2_audio",)
-    source: ClassVar = "models/qwen2_audio/processing_qwen2_audio.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
@@ -64,21 +60,20 @@ def cut_off(audio: AudioItem, part: SettingsPart) -> ItemTokens:
     )
 
 
+@counts("qwen2_5_omni qwen2_5_omni_thinker", "models/qwen2_5_omni/processing_qwen2_5_omni.py")
 class Qwen25Omni(PixelBudget):
     """Qwen2.5-Omni: images and videos of Qwen2-VL, sounds of Qwen2-Audio."""
-
-    types: ClassVar[tuple[str, ...]] = ("qwen2_5_omni", "qwen2_5_omni_thinker")
-    source: ClassVar = "models/qwen2_5_omni/processing_qwen2_5_omni.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         return cut_off(audio, settings.part("audio"))
 
 
+@counts(
+    "qwen3_omni_moe qwen3_omni_moe_thinker",
+    "models/qwen3_omni_moe/processing_qwen3_omni_moe.py",
+)
 class Qwen3Omni(PixelBudget):
     """Qwen3-Omni: 13 tokens a second of sound, of any length."""
-
-    types: ClassVar[tuple[str, ...]] = ("qwen3_omni_moe", "qwen3_omni_moe_thinker")
-    source: ClassVar = "models/qwen3_omni_moe/processing_qwen3_omni_moe.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -95,11 +90,9 @@ def in_chunks(frames: int, chunk: int = 100) -> ItemTokens:
     )
 
 
+@counts("qwen3_asr", "models/qwen3_asr/processing_qwen3_asr.py")
 class Qwen3Asr(SoundsOnly):
     """Qwen3-ASR: the same; a shorter sound is padded to ``min_length`` samples."""
-
-    types: ClassVar[tuple[str, ...]] = ("qwen3_asr",)
-    source: ClassVar = "models/qwen3_asr/processing_qwen3_asr.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -107,11 +100,10 @@ class Qwen3Asr(SoundsOnly):
         return in_chunks(samples // part.count("hop_length"))
 
 
+@counts("audioflamingo3", "models/audioflamingo3/processing_audioflamingo3.py")
 class SoundWindows(SoundsOnly):
     """Audio Flamingo 3: windows of 30 seconds, up to ``max_audio_len`` seconds."""
 
-    types: ClassVar[tuple[str, ...]] = ("audioflamingo3",)
-    source: ClassVar = "models/audioflamingo3/processing_audioflamingo3.py"
     longest: ClassVar = 600
     markers: ClassVar = 0
 
@@ -134,20 +126,18 @@ class SoundWindows(SoundsOnly):
         )
 
 
+@counts("musicflamingo", "models/musicflamingo/processing_musicflamingo.py")
 class MusicFlamingo(SoundWindows):
     """Music Flamingo: the same up to 1,200 seconds, between two markers."""
 
-    types: ClassVar[tuple[str, ...]] = ("musicflamingo",)
-    source: ClassVar = "models/musicflamingo/processing_musicflamingo.py"
     longest: ClassVar = 1_200
     markers: ClassVar = 2
 
 
+@counts("glmasr", "models/glmasr/processing_glmasr.py")
 class GlmAsr(SoundWindows):
     """GLM-ASR: convolved to a half, four in one."""
 
-    types: ClassVar[tuple[str, ...]] = ("glmasr",)
-    source: ClassVar = "models/glmasr/processing_glmasr.py"
     longest: ClassVar = 655
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
@@ -156,11 +146,12 @@ class GlmAsr(SoundWindows):
         return ItemTokens(tokens, (f"{frames:,} spectrogram frames, eight in one: {tokens:,}",))
 
 
+@counts(
+    "granite_speech granite_speech_plus",
+    "models/granite_speech/feature_extraction_granite_speech.py",
+)
 class GraniteSpeech(SoundsOnly):
     """Granite Speech: blocks of the projector's window, each shortened to the same length."""
-
-    types: ClassVar[tuple[str, ...]] = ("granite_speech", "granite_speech_plus")
-    source: ClassVar = "models/granite_speech/feature_extraction_granite_speech.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -177,12 +168,13 @@ class GraniteSpeech(SoundsOnly):
         )
 
 
+@counts(
+    "moss_transcribe_diarize",
+    "models/moss_transcribe_diarize/processing_moss_transcribe_diarize.py",
+)
 class MossTranscribe(SoundsOnly):
     """MOSS-Transcribe-Diarize: windows of 30 seconds, each rounded up; the seconds that it writes
     between as text are not counted."""
-
-    types: ClassVar[tuple[str, ...]] = ("moss_transcribe_diarize",)
-    source: ClassVar = "models/moss_transcribe_diarize/processing_moss_transcribe_diarize.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -204,11 +196,9 @@ def merged_frames(frames: int, merge: int) -> int:
     return -(-((frames - 1) // 2 + 1) // merge) if frames else 0
 
 
+@counts("fun_asr_nano", "models/fun_asr_nano/feature_extraction_fun_asr_nano.py")
 class FunAsrNano(SoundsOnly):
     """Fun-ASR-Nano: Kaldi's frames, of which every sixth begins a token."""
-
-    types: ClassVar[tuple[str, ...]] = ("fun_asr_nano",)
-    source: ClassVar = "models/fun_asr_nano/feature_extraction_fun_asr_nano.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -223,11 +213,9 @@ class FunAsrNano(SoundsOnly):
         return ItemTokens(tokens, (f"{frames:,} spectrogram frames, {every} a token: {tokens:,}",))
 
 
+@counts("nemo_speechlm", "models/nemotron3_5_transcribe/processing_nemotron3_5_transcribe.py")
 class NemotronTranscribe(SoundsOnly):
     """Nemotron 3.5 Transcribe: whole spectrogram frames, eight a token."""
-
-    types: ClassVar[tuple[str, ...]] = ("nemo_speechlm",)
-    source: ClassVar = "models/nemotron3_5_transcribe/processing_nemotron3_5_transcribe.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -237,12 +225,10 @@ class NemotronTranscribe(SoundsOnly):
         return ItemTokens(tokens, (f"{frames:,} spectrogram frames, {each} a token: {tokens:,}",))
 
 
+@counts("voxtral", "models/voxtral/modeling_voxtral.py")
 class Voxtral(SoundsOnly):
     """Voxtral: padded to whole windows of 30 seconds, each as many tokens as its encoder's frames
     stacked to the projector's width, after one marker (mistral-common writes them)."""
-
-    types: ClassVar[tuple[str, ...]] = ("voxtral",)
-    source: ClassVar = "models/voxtral/modeling_voxtral.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part, encoder = settings.part("audio"), settings.section("audio_config")

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..core.media_tokens import AudioItem
 from .pixel_budget import FramesShareBudget
 from .processor_settings import ProcessorSettings, SettingsPart, UnknownTokensError
-from .rule import ItemTokens, SoundsOnly, marked
+from .rule import ItemTokens, SoundsOnly, counts, marked
 from .sound_frames import samples_of
 
 #: More than any encoder has.
@@ -22,22 +22,18 @@ def by_samples(samples: int, each: int, markers: int = 0) -> ItemTokens:
     return ItemTokens(tokens + markers, (step,))
 
 
+@counts("vibevoice vibevoice_asr", "models/vibevoice/processing_vibevoice.py")
 class VibeVoice(SoundsOnly):
     """VibeVoice: 3,200 samples of 24 kHz a token; the model's own reading of it writes as many."""
-
-    types: ClassVar[tuple[str, ...]] = ("vibevoice", "vibevoice_asr")
-    source: ClassVar = "models/vibevoice/processing_vibevoice.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         return by_samples(samples_of(audio, part), part.count("pad_to_multiple_of"))
 
 
+@counts("omniasr", "models/omniasr/processing_omniasr.py")
 class OmniAsr(SoundsOnly):
     """Omnilingual ASR: what wav2vec's convolutions leave of the samples."""
-
-    types: ClassVar[tuple[str, ...]] = ("omniasr",)
-    source: ClassVar = "models/omniasr/processing_omniasr.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
@@ -62,12 +58,11 @@ def convolutions(own: SettingsPart, key: str, default: tuple[int, ...]) -> tuple
     return tuple(numbers)
 
 
+@counts("dots3_note", "models/dots3_note/processing_dots3_note.py")
 class SeenAndHeard(FramesShareBudget):
     """dots.note: images and videos of Qwen3-VL; sounds in pieces of 60 seconds."""
 
-    types: ClassVar[tuple[str, ...]] = ("dots3_note",)
     markers: ClassVar = 0
-    source: ClassVar = "models/dots3_note/processing_dots3_note.py"
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")

@@ -4,25 +4,22 @@ and SmolVLM."""
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from ..core.media_tokens import ImageItem, VideoItem
 from .processor_settings import ProcessorSettings
-from .rule import ItemTokens, NoSounds, takes_no
+from .rule import ItemTokens, NoSounds, counts, takes_no
 
 #: The library never makes an image larger (``MAX_IMAGE_SIZE`` of Idefics 3).
 _LONGEST = 4096
 
 
+@counts("idefics3 smolvlm", "models/idefics3/image_processing_idefics3.py")
 class Idefics3(NoSounds):
     """Idefics 3: squares with two markers each, an end of line a row, then the whole.
 
     The empty line between the last row and the whole is one token, as in the tokenizers of the
     released models (Llama 3, SmolLM 2).
     """
-
-    types: ClassVar[tuple[str, ...]] = ("idefics3", "smolvlm")
-    source: ClassVar = "models/idefics3/image_processing_idefics3.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -9,7 +9,7 @@ from ..core.media_tokens import ImageItem, VideoItem
 from .canvases import canvas
 from .processor_settings import ProcessorSettings, SettingsPart
 from .resizing import closest_ratio, grids, grids_of_a_set, within_budget
-from .rule import ImagesOnly, ItemTokens, NoSounds
+from .rule import ImagesOnly, ItemTokens, NoSounds, counts
 
 
 def tiles_of(image: ImageItem, part: SettingsPart) -> tuple[int, str]:
@@ -29,12 +29,10 @@ def with_thumbnail(columns: int, rows: int) -> tuple[int, str]:
     return count + 1, f"{columns} x {rows} tiles and the whole: {count + 1}"
 
 
+@counts("internvl", "models/internvl/processing_internvl.py")
 class InternVL(NoSounds):
     """InternVL: the processor cuts always, whatever the file's ``crop_to_patches``; a frame
     of a video is one tile on a line, with its number as text that is not counted."""
-
-    types: ClassVar[tuple[str, ...]] = ("internvl",)
-    source: ClassVar = "models/internvl/processing_internvl.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         each = settings.own.optional("image_seq_length", 256, least=1)
@@ -54,32 +52,26 @@ class InternVL(NoSounds):
         )
 
 
+@counts("qianfan_ocr", "models/qianfan_ocr/processing_qianfan_ocr.py")
 class Qianfan(ImagesOnly):
     """Qianfan-OCR: as InternVL, without videos."""
-
-    types: ClassVar[tuple[str, ...]] = ("qianfan_ocr",)
-    source: ClassVar = "models/qianfan_ocr/processing_qianfan_ocr.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         return InternVL().image(image, settings)
 
 
+@counts("got_ocr2", "models/got_ocr2/processing_got_ocr2.py")
 class GotOcr2(ImagesOnly):
     """GOT-OCR 2: 256 tokens; the processor cuts only where its caller wants it."""
-
-    types: ClassVar[tuple[str, ...]] = ("got_ocr2",)
-    source: ClassVar = "models/got_ocr2/processing_got_ocr2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         tiles, step = tiles_of(image, settings.part("image"))
         return ItemTokens(256 * tiles, (step, "256 tokens a tile"))
 
 
+@counts("aya_vision", "models/aya_vision/processing_aya_vision.py")
 class AyaVision(ImagesOnly):
     """Aya Vision: a token before each tile, and two markers; cut always."""
-
-    types: ClassVar[tuple[str, ...]] = ("aya_vision",)
-    source: ClassVar = "models/aya_vision/processing_aya_vision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         own = settings.own
@@ -93,11 +85,9 @@ class AyaVision(ImagesOnly):
         )
 
 
+@counts("cohere2_vision", "models/cohere2_vision/processing_cohere2_vision.py")
 class Cohere2Vision(ImagesOnly):
     """Command A Vision: the grid that enlarges the image least; a token ends each tile."""
-
-    types: ClassVar[tuple[str, ...]] = ("cohere2_vision",)
-    source: ClassVar = "models/cohere2_vision/processing_cohere2_vision.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -116,12 +106,10 @@ class Cohere2Vision(ImagesOnly):
         )
 
 
+@counts("deepseek_ocr2", "models/deepseek_ocr2/processing_deepseek_ocr2.py")
 class DeepseekOcr2(ImagesOnly):
     """DeepSeek-OCR 2: the whole on a page of its own, tiles only of an image larger than one, and
     one separator."""
-
-    types: ClassVar[tuple[str, ...]] = ("deepseek_ocr2",)
-    source: ClassVar = "models/deepseek_ocr2/processing_deepseek_ocr2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
@@ -146,11 +134,9 @@ def _tiles_of_a_large_one(image: ImageItem, part: SettingsPart) -> tuple[int, in
     return closest_ratio(image.height, image.width, tile, known)
 
 
+@counts("unlimited_ocr", "models/unlimited_ocr/processing_unlimited_ocr.py")
 class UnlimitedOcr(ImagesOnly):
     """Unlimited-OCR: as DeepSeek-OCR 2, with a token at the end of each row."""
-
-    types: ClassVar[tuple[str, ...]] = ("unlimited_ocr",)
-    source: ClassVar = "models/unlimited_ocr/processing_unlimited_ocr.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part, own = settings.part("image"), settings.own
@@ -166,11 +152,9 @@ class UnlimitedOcr(ImagesOnly):
         return ItemTokens(overview * (overview + 1) + 1 + cut, (step, local_step))
 
 
+@counts("ovis2", "models/ovis2/image_processing_ovis2.py")
 class Ovis2(ImagesOnly):
     """Ovis 2: the fewest tiles that show nine tenths of the image, a marker between two."""
-
-    types: ClassVar[tuple[str, ...]] = ("ovis2",)
-    source: ClassVar = "models/ovis2/image_processing_ovis2.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
@@ -217,12 +201,11 @@ def _kept(long: float, short: float, tile: int) -> float:
     return long * short
 
 
+@counts("granite_docling", "models/granite_docling/image_processing_granite_docling.py")
 class GraniteDocling(ImagesOnly):
     """Granite Docling: tiles with two markers each, an end of line a row, then the whole; more
     tiles for a wide page where `dense_max_patches` is set."""
 
-    types: ClassVar[tuple[str, ...]] = ("granite_docling",)
-    source: ClassVar = "models/granite_docling/image_processing_granite_docling.py"
     #: The tokenizer has markers of no more rows and columns.
     longest: ClassVar = 16
 
@@ -266,12 +249,10 @@ class GraniteDocling(ImagesOnly):
         return dense
 
 
+@counts("lfm2_vl", "models/lfm2_vl/image_processing_lfm2_vl.py")
 class Lfm2VL(ImagesOnly):
     """LFM2-VL: one image within a budget of tokens, and of a much larger one tiles as well, each
     with a marker."""
-
-    types: ClassVar[tuple[str, ...]] = ("lfm2_vl",)
-    source: ClassVar = "models/lfm2_vl/image_processing_lfm2_vl.py"
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")

@@ -98,17 +98,6 @@ def page(facts: TargetFacts) -> Iterator[RuleFinding]:
             yield RuleFinding("a web page or an error message in place of the file", fact.path)
 
 
-@rule("HI105", "zero-filled", "error")
-def zero_filled(facts: TargetFacts) -> Iterator[RuleFinding]:
-    """A weight file begins with zero bytes where its header should be.
-
-    Why: the space was allocated and the download never wrote it.
-
-    Fix: fetch the file again.
-    """
-    return from_format(facts, "HI105")
-
-
 @rule("HI106", "sparse-shard", "error")
 def sparse_shard(facts: TargetFacts) -> Iterator[RuleFinding]:
     """All tensor data of a file is a hole: disk blocks that were never written.

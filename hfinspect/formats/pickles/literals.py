@@ -34,32 +34,12 @@ def number_line(m: PickleState) -> bytes:
     return m.line(MAX_NUMBER_TEXT, _NUMERIC.fullmatch)
 
 
-@_opcode(b"N")
-def _none(m: PickleState) -> None:
-    m.push(None)
-
-
-@_opcode(b"\x88")
-def _true(m: PickleState) -> None:
-    m.push(True)
-
-
-@_opcode(b"\x89")
-def _false(m: PickleState) -> None:
-    m.push(False)
-
-
 @_opcode(b"I")
 def _int(m: PickleState) -> None:
     text = number_line(m)
     m.push(
         {b"00": False, b"01": True}[text] if text in (b"00", b"01") else whole_number(m, text, 0)
     )
-
-
-@_opcode(b"L")
-def _long(m: PickleState) -> None:
-    m.push(whole_number(m, number_line(m).removesuffix(b"L"), 0))
 
 
 @_opcode(b"F")
@@ -70,26 +50,6 @@ def _float(m: PickleState) -> None:
         raise m.malformed("a number is not one") from None
 
 
-@_opcode(b"G")
-def _binfloat(m: PickleState) -> None:
-    m.push(m.f8())
-
-
-@_opcode(b"J")
-def _binint(m: PickleState) -> None:
-    m.push(m.i4())
-
-
-@_opcode(b"K")
-def _binint1(m: PickleState) -> None:
-    m.push(m.u1())
-
-
-@_opcode(b"M")
-def _binint2(m: PickleState) -> None:
-    m.push(m.u2())
-
-
 def _push_long(m: PickleState, length: int) -> None:
     if length < 0:
         raise m.malformed("an integer of negative length")
@@ -98,16 +58,6 @@ def _push_long(m: PickleState, length: int) -> None:
             m.skip(length)  # where the file ends before, this is no integer at all
         raise m.limit("an integer of so many bytes", MAX_LONG_BYTES)
     m.push(int.from_bytes(m.take(length), "little", signed=True))
-
-
-@_opcode(b"\x8a")
-def _long1(m: PickleState) -> None:
-    _push_long(m, m.u1())
-
-
-@_opcode(b"\x8b")
-def _long4(m: PickleState) -> None:
-    _push_long(m, m.i4())
 
 
 # -- text and bytes ---------------------------------------------------------------------------
@@ -161,11 +111,6 @@ def _binstring(m: PickleState) -> None:
     m.push(old_text(m.take(length)))
 
 
-@_opcode(b"U")
-def _short_binstring(m: PickleState) -> None:
-    m.push(old_text(m.take(m.u1())))
-
-
 @_opcode(b"V")
 def _unicode(m: PickleState) -> None:
     try:
@@ -174,42 +119,32 @@ def _unicode(m: PickleState) -> None:
         raise m.malformed("text has a broken escape") from None
 
 
-@_opcode(b"X")
-def _binunicode(m: PickleState) -> None:
-    m.push(m.text(m.take(m.u4())))
-
-
-@_opcode(b"\x8c")
-def _short_binunicode(m: PickleState) -> None:
-    m.push(m.text(m.take(m.u1())))
-
-
-@_opcode(b"\x8d")
-def _binunicode8(m: PickleState) -> None:
-    m.push(m.text(m.take(m.u8())))
-
-
-@_opcode(b"B")
-def _binbytes(m: PickleState) -> None:
-    m.push(m.take(m.u4()))
-
-
-@_opcode(b"C")
-def _short_binbytes(m: PickleState) -> None:
-    m.push(m.take(m.u1()))
-
-
-@_opcode(b"\x8e")
-@_opcode(b"\x96")
-def _binbytes8(m: PickleState) -> None:
-    m.push(m.take(m.u8()))
-
-
-@_opcode(b"\x97")
-def _next_buffer(m: PickleState) -> None:
-    m.push(Inert("buffer outside the pickle"))
-
-
 @_opcode(b"\x98")
 def _readonly_buffer(m: PickleState) -> None:
     m.top()
+
+
+LITERALS |= {
+    ord("N"): lambda m: m.push(None),  # NONE
+    0x88: lambda m: m.push(True),  # NEWTRUE
+    0x89: lambda m: m.push(False),  # NEWFALSE
+    # numbers
+    ord("L"): lambda m: m.push(whole_number(m, number_line(m).removesuffix(b"L"), 0)),  # LONG
+    ord("G"): lambda m: m.push(m.f8()),  # BINFLOAT
+    ord("J"): lambda m: m.push(m.i4()),  # BININT
+    ord("K"): lambda m: m.push(m.u1()),  # BININT1
+    ord("M"): lambda m: m.push(m.u2()),  # BININT2
+    0x8A: lambda m: _push_long(m, m.u1()),  # LONG1
+    0x8B: lambda m: _push_long(m, m.i4()),  # LONG4
+    # text
+    ord("U"): lambda m: m.push(old_text(m.take(m.u1()))),  # SHORT_BINSTRING
+    ord("X"): lambda m: m.push(m.text(m.take(m.u4()))),  # BINUNICODE
+    0x8C: lambda m: m.push(m.text(m.take(m.u1()))),  # SHORT_BINUNICODE
+    0x8D: lambda m: m.push(m.text(m.take(m.u8()))),  # BINUNICODE8
+    # bytes
+    ord("B"): lambda m: m.push(m.take(m.u4())),  # BINBYTES
+    ord("C"): lambda m: m.push(m.take(m.u1())),  # SHORT_BINBYTES
+    0x8E: lambda m: m.push(m.take(m.u8())),  # BINBYTES8
+    0x96: lambda m: m.push(m.take(m.u8())),  # BYTEARRAY8
+    0x97: lambda m: m.push(Inert("buffer outside the pickle")),  # NEXT_BUFFER
+}

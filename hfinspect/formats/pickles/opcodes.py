@@ -39,47 +39,7 @@ def _frame(m: PickleState) -> None:
         raise m.truncated()
 
 
-@_opcode(b"p")
-def _put(m: PickleState) -> None:
-    m.remember(whole_number(m, number_line(m)))
-
-
-@_opcode(b"q")
-def _binput(m: PickleState) -> None:
-    m.remember(m.u1())
-
-
-@_opcode(b"r")
-def _long_binput(m: PickleState) -> None:
-    m.remember(m.u4())
-
-
-@_opcode(b"\x94")
-def _memoize(m: PickleState) -> None:
-    m.remember(len(m.memo))
-
-
-@_opcode(b"g")
-def _get(m: PickleState) -> None:
-    m.recall(whole_number(m, number_line(m)))
-
-
-@_opcode(b"h")
-def _binget(m: PickleState) -> None:
-    m.recall(m.u1())
-
-
-@_opcode(b"j")
-def _long_binget(m: PickleState) -> None:
-    m.recall(m.u4())
-
-
 # -- the stack --------------------------------------------------------------------------------
-
-
-@_opcode(b"(")
-def _mark(m: PickleState) -> None:
-    m.mark()
 
 
 @_opcode(b"0")
@@ -95,23 +55,7 @@ def _pop_mark(m: PickleState) -> None:
     m.pop_mark()
 
 
-@_opcode(b"2")
-def _dup(m: PickleState) -> None:
-    m.push_again(m.top())
-
-
 # -- containers -------------------------------------------------------------------------------
-
-
-@_opcode(b")")
-def _empty_tuple(m: PickleState) -> None:
-    m.push(())
-
-
-@_opcode(b"t")
-def _tuple(m: PickleState) -> None:
-    items = m.pop_mark()
-    m.push(tuple(items))
 
 
 def _tuple_of(count: int) -> Handler:
@@ -129,19 +73,6 @@ for _count, _code in ((1, b"\x85"), (2, b"\x86"), (3, b"\x87")):
     _opcode(_code)(_tuple_of(_count))
 
 
-@_opcode(b"]")
-@_opcode(b"\x8f")
-def _empty_list(m: PickleState) -> None:
-    m.push([])  # sets are lists here: their items need no hash
-
-
-@_opcode(b"l")
-@_opcode(b"\x91")
-def _list(m: PickleState) -> None:
-    items = m.pop_mark()
-    m.push(items)
-
-
 @_opcode(b"a")
 def _append(m: PickleState) -> None:
     item = m.pop()
@@ -153,11 +84,6 @@ def _append(m: PickleState) -> None:
 def _appends(m: PickleState) -> None:
     items = m.pop_mark()
     m.append_items(m.top(), items)
-
-
-@_opcode(b"}")
-def _empty_dict(m: PickleState) -> None:
-    m.push({})
 
 
 @_opcode(b"d")
@@ -236,16 +162,6 @@ def _arguments(m: PickleState) -> tuple[object, tuple[object, ...]]:
     raise m.malformed("the arguments of a call are not a tuple")
 
 
-@_opcode(b"R")
-def _reduce(m: PickleState) -> None:
-    m.push(m.call(*_arguments(m)))
-
-
-@_opcode(b"\x81")
-def _newobj(m: PickleState) -> None:
-    m.push(m.make(*_arguments(m)))
-
-
 @_opcode(b"\x92")
 def _newobj_ex(m: PickleState) -> None:
     keywords = m.pop()
@@ -285,11 +201,29 @@ def _build(m: PickleState) -> None:
         raise m.unfollowed("state is set on a global, not on an instance")
 
 
-@_opcode(b"P")
-def _persid(m: PickleState) -> None:
-    m.persistent(old_text(m.line(MAX_NAME)))
-
-
-@_opcode(b"Q")
-def _binpersid(m: PickleState) -> None:
-    m.persistent(m.pop())
+OPCODES |= {
+    # memo
+    ord("p"): lambda m: m.remember(whole_number(m, number_line(m))),  # PUT
+    ord("q"): lambda m: m.remember(m.u1()),  # BINPUT
+    ord("r"): lambda m: m.remember(m.u4()),  # LONG_BINPUT
+    0x94: lambda m: m.remember(len(m.memo)),  # MEMOIZE
+    ord("g"): lambda m: m.recall(whole_number(m, number_line(m))),  # GET
+    ord("h"): lambda m: m.recall(m.u1()),  # BINGET
+    ord("j"): lambda m: m.recall(m.u4()),  # LONG_BINGET
+    # stack
+    ord("("): PickleState.mark,  # MARK
+    ord("2"): lambda m: m.push_again(m.top()),  # DUP
+    # containers; sets are lists here: their items need no hash
+    ord(")"): lambda m: m.push(()),  # EMPTY_TUPLE
+    ord("t"): lambda m: m.push(tuple(m.pop_mark())),  # TUPLE
+    ord("]"): lambda m: m.push([]),  # EMPTY_LIST
+    0x8F: lambda m: m.push([]),  # EMPTY_SET
+    ord("l"): lambda m: m.push(m.pop_mark()),  # LIST
+    0x91: lambda m: m.push(m.pop_mark()),  # FROZENSET
+    ord("}"): lambda m: m.push({}),  # EMPTY_DICT
+    # calls
+    ord("R"): lambda m: m.push(m.call(*_arguments(m))),  # REDUCE
+    0x81: lambda m: m.push(m.make(*_arguments(m))),  # NEWOBJ
+    ord("P"): lambda m: m.persistent(old_text(m.line(MAX_NAME))),  # PERSID
+    ord("Q"): lambda m: m.persistent(m.pop()),  # BINPERSID
+}
