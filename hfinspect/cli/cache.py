@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .kept_headers import directory
+from .cache_directory import directory
 
 if TYPE_CHECKING:
     from ..sources.header_cache import CacheInfo

@@ -62,10 +62,10 @@ def _begin(target: str) -> Access | None:
     from ..checkpoints.prefetch_plan import reading_ahead
     from ..sources.hub.client import HubClient
     from ..sources.opening import Access
-    from .kept_headers import kept_headers
+    from .cache_directory import header_cache
 
     client = HubClient()
-    access = Access(client=client, cache=kept_headers())
+    access = Access(client=client, cache=header_cache())
     ref = access.resolve(target)
     if ref.repo_id is None:
         return None

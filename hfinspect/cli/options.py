@@ -13,7 +13,7 @@ from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import FORMATS, PICTURED
 from ..sources.access_options import LoginOptions
-from .kept_headers import kept_headers
+from .cache_directory import header_cache
 from .option_groups import flag_of, given
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class HeaderFlags:
 
     @property
     def cache(self) -> HeaderCache | None:
-        return kept_headers(no_cache=self.no_cache, refresh=self.refresh)
+        return header_cache(no_cache=self.no_cache, refresh=self.refresh)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,10 +56,10 @@ def run(arguments: Sequence[str], begun: Access | None = None) -> int:
 def _plain(model: str, begun: Access | None) -> object:
     """Nothing but a model: there is no option to be parsed, and the import of what parses them
     takes as long as the answer."""
-    from .kept_headers import kept_headers
+    from .cache_directory import header_cache
     from .shown_model import show_model
 
-    show_model(model, {"cache": kept_headers(), "session": begun})
+    show_model(model, {"cache": header_cache(), "session": begun})
     return None
 
 

@@ -168,7 +168,7 @@ def scan(
     from ..scanning.engine import ScanOptions, close_shared, memory_wish
     from ..scanning.rows import SORTABLE
     from ..scanning.targets import shard_numbers
-    from . import kept_headers
+    from . import cache_directory
     from .listing import HubQuery
     from .scan_plan import FolderOutput, ScanPlan
     from .scan_run import execute
@@ -196,7 +196,7 @@ def scan(
     plan.check(OF_ROWS)
     _check_apart(targets, path)
     checked("source", reading.source, SOURCES)
-    cache_dir = None if no_cache else kept_headers.directory()
+    cache_dir = None if no_cache else cache_directory.directory()
     asked = ScanOptions(**given(reading, login), cache_dir=cache_dir)
     request = memory_wish(**given(memory))
     by_column = sort is not None and sort in SORTABLE

@@ -13,12 +13,12 @@ from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..errors import HfinspectError
-from .confusions import attention_and_mlp, confused, layers
+from .count_convention import Item, Way, in_layers, without
 from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
 from .notes import extra_name
 from .polynomials import Polynomial, total
-from .ways import Item, Way, in_layers, without
+from .usual_mistakes import attention_and_mlp, confused, layers
 
 #: More norms outside the layers than this (convolutional nets) are no list to choose from.
 MAX_OUTER_NORMS = 8

@@ -14,11 +14,11 @@ from ..core.explanation import Explanation
 from ..core.formula import Formula
 from ..errors import UsageError
 from .conventions import ways_of
+from .count_convention import Way
 from .derivation import Derivation
 from .known_sizes import same_size
 from .ledger import MAX_PRINTED_TERMS
 from .polynomials import Monomial, Number, Polynomial, monomial_value, number, total
-from .ways import Way
 
 #: Beyond five conventions at once almost any number can be reached, which explains nothing.
 MAX_CONVENTIONS = 5

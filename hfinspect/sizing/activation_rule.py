@@ -1,4 +1,4 @@
-"""Of which configs the recordings of kept_rules.json are, and which rule a config has.
+"""Of which configs the recordings of activation_rules.json are, and which rule a config has.
 
 A model type is recorded as its class is by default. A key that changes what is computed (another
 activation function, a norm elsewhere) has no rule unless its value is the recorded one.

@@ -3,7 +3,7 @@
 Two kinds of answer, never mixed. ``korthikanti`` is equation 1 of Korthikanti et al. (arXiv
 2205.05198): a GPT layer with 16-bit activations, dropout and a feed-forward four times as wide; a
 named estimate for any other model. ``framework_kept`` is what PyTorch's autograd keeps for
-transformers, to the byte, by the rules of kept_rules.json: sums of whole multiples of products
+transformers, to the byte, by the rules of activation_rules.json: sums of multiples of products
 of a model's sizes, which tests/oracle/record_activations.py finds in recordings.
 """
 
@@ -170,7 +170,7 @@ def usual_attention(prediction: Prediction) -> str:
 @cache
 def _rules() -> Mapping[str, Mapping[str, Any]]:
     """Equal rules are there once; the others have its name."""
-    rules = data_files.read(__package__, "kept_rules.json")
+    rules = data_files.read(__package__, "activation_rules.json")
     return {name: rules[rule] if isinstance(rule, str) else rule for name, rule in rules.items()}
 
 

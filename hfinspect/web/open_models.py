@@ -13,8 +13,8 @@ from ..core.refs import ModelRef
 from ..errors import HfinspectError
 from ..sources.deadline import Deadline, Timeout
 from ..sources.memoized import MemoizedSource
-from ..sources.memory_keeper import MemoryKeeper
 from ..sources.opening import Access
+from ..sources.parsed_in_memory import MemoryKeeper
 
 if TYPE_CHECKING:
     from ..sources.header_cache import HeaderCache

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from hfinspect.analysis.quantization import float8, kept_by_default
+from hfinspect.analysis.quantization import float8, modules_not_packed
 from hfinspect.analysis.quantization.packed_layout import UndeterminedError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,8 +16,8 @@ FOLDER = ROOT / "hfinspect" / "analysis" / "quantization"
 def reasons() -> Iterator[str]:
     """What is said, with three dots for values."""
     yield from float8._NOT_SAVED.values()
-    yield kept_by_default.NO_VERSION
-    yield kept_by_default.NOT_AS_NAMED
+    yield modules_not_packed.NO_VERSION
+    yield modules_not_packed.NOT_AS_NAMED
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or ast.unparse(node.func) != "UndeterminedError":

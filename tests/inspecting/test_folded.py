@@ -20,7 +20,7 @@ from hfinspect.trees.prediction import predict
 
 from ..analysis.twins import CONFIG, TWINS
 from ..builders import Tensors, write_config, write_sharded
-from ..test_trips import calls
+from ..test_one_run import calls
 from .folded import both, check_equal, in_parts, shards_of
 
 #: Two kinds of layers, experts in one of them, and a layer for further tokens.

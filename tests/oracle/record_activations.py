@@ -1,7 +1,7 @@
 """Record what autograd keeps for the backward pass, and the rules that follow from it.
 
     pip install 'hfinspect[oracle]' peft
-    python -m tests.oracle record activations              # every model type of kept_models
+    python -m tests.oracle record activations              # every model type of activation_models
     python -m tests.oracle record activations llama gpt2
     python -m tests.oracle record activations --check      # run what is recorded again: minutes
     python -m tests.oracle record activations --packed llama qwen2   # needs bitsandbytes
@@ -13,7 +13,7 @@ what remains is outside the layers.
 
 With adapters it depends on which linear layers have one. All sets of names are recorded: a tensor
 is kept where one of some names has an adapter, and the rule lists these names. Rules go to
-hfinspect/sizing/kept_rules.json, and recordings of random sizes, which the rules have to give to
+hfinspect/sizing/activation_rules.json, and recordings of random sizes, which the rules give to
 the byte, to fixtures/oracle/activations.json.
 
 ``--check`` runs each recorded case again by the installed release and compares bytes; ``--packed``
@@ -35,11 +35,11 @@ from typing import Any
 
 from hfinspect.sizing.activation_terms import products
 
+from .activation_models import ATTENTION_DROPS, KINDS, Sizes, distinct, sizes, subsets, telling
 from .as_on_cuda import standing_in
-from .kept_models import ATTENTION_DROPS, KINDS, Sizes, distinct, sizes, subsets, telling
 from .record import FIXTURES
 
-RULES = Path(__file__).parents[2] / "hfinspect" / "sizing" / "kept_rules.json"
+RULES = Path(__file__).parents[2] / "hfinspect" / "sizing" / "activation_rules.json"
 CASES = FIXTURES / "activations.json"
 DTYPES = {"bf16": "bfloat16", "f32": "float32", "amp": "float32"}
 #: Copies at batch 1 that torch 2.13 keeps next to a fused projection and 2.15 does not: left out of

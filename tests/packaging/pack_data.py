@@ -18,7 +18,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _ROOM = Path("hfinspect", "architectures")
 #: Tables that a wheel has as xz streams; it leaves them out as they are (pyproject.toml).
-_TABLES = (Path("hfinspect/core/config_fields.json"), Path("hfinspect/sizing/kept_rules.json"))
+_TABLES = (
+    Path("hfinspect/core/config_fields.json"),
+    Path("hfinspect/sizing/activation_rules.json"),
+)
 
 
 #: Bytes of a block before it is packed: to read one model, one block is unpacked (some 5 ms).

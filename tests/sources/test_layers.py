@@ -9,7 +9,7 @@ import hfinspect
 from hfinspect.sources.layer import SourceLayer
 from hfinspect.sources.local import LocalSource
 from hfinspect.sources.memoized import MAX_MEMOIZED, MemoizedSource
-from hfinspect.sources.memory_keeper import MAX_KEPT, MemoryKeeper
+from hfinspect.sources.parsed_in_memory import MAX_KEPT, MemoryKeeper
 from hfinspect.sources.source import Source
 
 #: What asks a source for something that the base class may not know.

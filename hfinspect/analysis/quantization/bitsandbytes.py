@@ -17,7 +17,7 @@ from ...trees.modules import Parameter
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .kept_by_default import (
+from .modules_not_packed import (
     NO_VERSION,
     check_saved_as_packed,
     has_experts_apart,

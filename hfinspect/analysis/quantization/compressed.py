@@ -16,7 +16,7 @@ from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule
-from .kept_by_default import check_saved_as_packed
+from .modules_not_packed import check_saved_as_packed
 from .packed_layout import PackedPlan
 from .read_modules import read_modules
 from .scaled_weights import read_module

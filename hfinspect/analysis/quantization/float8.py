@@ -19,7 +19,7 @@ from ...trees.modules import Parameter, each_module
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .kept_by_default import (
+from .modules_not_packed import (
     NO_VERSION,
     NOT_AS_NAMED,
     check_saved_as_packed,

@@ -17,7 +17,7 @@ from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
-from .kept_by_default import check_saved_as_packed, kept_in_float32, kept_without_list
+from .modules_not_packed import check_saved_as_packed, kept_in_float32, kept_without_list
 from .packed_layout import (
     CONV1D,
     KEEP,

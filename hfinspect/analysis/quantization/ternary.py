@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .kept_by_default import kept_in_float32, kept_without_list
+from .modules_not_packed import kept_in_float32, kept_without_list
 from .packed_layout import KEEP, Linear, PackedPlan, Pieces, parts, scales, weights
 from .selection import Selection
 

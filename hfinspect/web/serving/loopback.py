@@ -29,8 +29,8 @@ from ..answering import MAX_QUESTION, Reach, answer, error_answer
 from ..assemble import served_files
 from .dropped import Drops
 from .gate import Gate
+from .request_queue import Turns
 from .shelf import shelf
-from .turns import Turns
 
 #: Connections at once: a browser opens six.
 MAX_CONNECTIONS: Final = 24

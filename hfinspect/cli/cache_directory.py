@@ -19,7 +19,7 @@ def directory() -> str:
     return user_cache_dir("hfinspect", appauthor=False)
 
 
-def kept_headers(*, no_cache: bool = False, refresh: bool = False) -> HeaderCache | None:
+def header_cache(*, no_cache: bool = False, refresh: bool = False) -> HeaderCache | None:
     """The cache of headers; None for ``--no-cache``. Nothing is looked at before it is needed."""
     from ..sources.header_cache import HeaderCache
 

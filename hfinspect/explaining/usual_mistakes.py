@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component
+from .count_convention import Item, Way, in_layers, without
 from .derivation import Derivation
 from .polynomials import Quantity, number, total, unknown
-from .ways import Item, Way, in_layers, without
 
 #: Vocabularies are padded to multiples of these, for the sake of matrix units.
 _PADDING = (64, 128)

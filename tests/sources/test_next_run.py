@@ -18,7 +18,7 @@ from ..cli.program import process
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
 from ..scanning.scan_support import model_files
-from ..test_trips import calls
+from ..test_one_run import calls
 
 REPO = "org/model"
 
