@@ -73,6 +73,24 @@ def test_it_is_refused_in_a_section_and_behind_a_gate() -> None:
         predict({"model_type": "t5", "feed_forward_proj": "gated-prelu"})
 
 
+def test_a_backbone_under_a_model_with_slopes_of_its_own() -> None:
+    """DAB-DETR's PReLU is in its decoder: the backbone's own would be more tensors."""
+    resnet = {"model_type": "resnet", "hidden_act": "prelu", "out_features": ["stage4"]}
+    with pytest.raises(UnknownArchitectureError, match=r"backbone_config\.hidden_act"):
+        predict({"model_type": "dab-detr", "backbone_config": resnet})
+
+
+@pytest.mark.parametrize("model_type", ["maskformer", "mask2former", "upernet"])
+def test_stages_in_another_order(model_type: str) -> None:
+    """``out_features`` would mean other maps."""
+    names = ["stage1", "stem", "stage2", "stage3", "stage4"]
+    swin = {"model_type": "swin", "out_features": names[2:], "stage_names": names}
+    with pytest.raises(UnknownArchitectureError, match=r"backbone_config\.stage_names"):
+        predict({"model_type": model_type, "backbone_config": swin})
+    swin["stage_names"] = ["stem", "stage1", *names[2:]]
+    assert predict({"model_type": model_type, "backbone_config": swin}).parameters
+
+
 def test_strides_of_single_blocks_are_those_that_the_stages_say() -> None:
     with pytest.raises(ConfigError, match="stage_block_stride"):
         predict({"model_type": "efficientloftr", "stage_block_stride": STEPS})
