@@ -1,7 +1,5 @@
 """``python -m hfinspect`` and the console scripts."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

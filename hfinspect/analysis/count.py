@@ -1,7 +1,5 @@
 """Sums over labelled tensors."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter

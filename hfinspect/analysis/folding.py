@@ -7,8 +7,6 @@ name, from what stands next to it, and from the tree. So one layer of each kind 
 one expert of each kind in it, and counts for all.
 """
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence

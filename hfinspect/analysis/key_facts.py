@@ -6,8 +6,6 @@ are those of the file alone. Source of the spellings: ``attribute_map`` of the c
 transformers, and the keys of diffusers' models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain

@@ -5,8 +5,6 @@ The 91,991 tensors of DeepSeek-V3 with their scales are three kinds of layers an
 patterns. Every sum is exact; nothing is left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field

@@ -1,7 +1,5 @@
 """Tensors that are views of one storage: whose bytes are counted, and which name them again."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple

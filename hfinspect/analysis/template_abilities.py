@@ -4,8 +4,6 @@ Templates are given ``messages``, ``tools``, ``documents``, ``add_generation_pro
 tokens by role, and whatever the caller adds (transformers: ``apply_chat_template``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

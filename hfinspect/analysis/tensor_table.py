@@ -5,8 +5,6 @@ names. So they need not know that one of these tensors may stand for thousands t
 ``folding.py`` makes such tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Final

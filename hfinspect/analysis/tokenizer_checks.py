@@ -3,8 +3,6 @@
 The names of the findings are those of the audit's rules.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """How many ids a model has room for: rows of its table of embeddings and of its head."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -5,8 +5,6 @@ it names neither file nor tensor, by its text. What the baseline has more often 
 no finding: it was mended.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ paragraphs: what it looks for, ``Why:`` it matters, ``Fix:`` what to do.
 A new rule is one function in a file of ``rules/``, and its pair of fixtures.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -1,7 +1,5 @@
 """From a source to a result: facts once, every chosen rule on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast

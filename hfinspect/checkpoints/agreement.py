@@ -1,7 +1,5 @@
 """Whether the shards of a checkpoint fit together, and whether their index says the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter

@@ -1,8 +1,6 @@
 """What the other weight files next to the chosen ones are, judged by their headers where these are
 cheap to have: the same model in another precision, a part of it, an adapter, something else."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

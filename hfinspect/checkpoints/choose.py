@@ -1,7 +1,5 @@
 """Which of the files is the model, decided by their paths and sizes alone, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import NamedTuple

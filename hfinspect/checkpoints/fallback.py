@@ -5,8 +5,6 @@ for the next copy next to it, and said. A damaged file is an error that names th
 of the two is the model is for the user to say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import TypeAlias
 

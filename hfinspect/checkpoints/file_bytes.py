@@ -1,7 +1,5 @@
 """One file of a source as a format reader wants it, and how much of it to read first."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from itertools import groupby

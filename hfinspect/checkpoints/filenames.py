@@ -6,8 +6,6 @@ The conventions are those of transformers (utils/__init__.py: ``model.safetensor
 llama.cpp (``-00001-of-00003.gguf``).
 """
 
-from __future__ import annotations
-
 import re
 from enum import Enum
 from typing import NamedTuple

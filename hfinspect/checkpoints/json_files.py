@@ -1,7 +1,5 @@
 """config.json and its companions as mappings."""
 
-from __future__ import annotations
-
 import json
 import math
 

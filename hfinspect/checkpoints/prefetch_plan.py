@@ -1,7 +1,5 @@
 """What will be read first of a plain model, known from its file list alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,8 +1,6 @@
 """Reading a model: its small JSON files and the headers of its weights, in as few rounds as
 possible and everything of a round at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial

@@ -5,8 +5,6 @@ same round as the files that name the parts; what these do not name is sorted ou
 Everybody who has to know what a folder is (inspecting, auditing) learns it here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum

@@ -1,7 +1,5 @@
 """A directory that holds models and is none: training runs, collections of checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ..core.refs import Origin

@@ -6,8 +6,6 @@ row is what two releases of the library agree on, or says how they differ
 (``python -m tests.oracle record vocabularies``); the ids of any other class are unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

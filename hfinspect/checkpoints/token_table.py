@@ -6,8 +6,6 @@ that of the vocabulary where it has the token; else the number of tokens in the 
 more than the highest id given so far where that is higher. The ids in the file are not heeded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The few small files that say how text becomes ids, read at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The quantisations that a repo offers side by side, known by their file names and sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NamedTuple

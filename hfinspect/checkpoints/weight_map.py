@@ -1,7 +1,5 @@
 """``*.index.json``: which shard holds which tensor. Written by others, so nothing is believed."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple, cast
 

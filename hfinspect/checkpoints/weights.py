@@ -1,7 +1,5 @@
 """Reading the headers of chosen weight files in as few rounds of requests as possible."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial

@@ -1,7 +1,5 @@
 """``hfinspect architectures``: what the catalog knows."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -13,8 +13,6 @@ in a folder which is being audited is passed over: whoever made the checkpoint m
 ``--config FILE`` names one all the same.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase

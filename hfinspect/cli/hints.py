@@ -1,7 +1,5 @@
 """Hints in the words of the command line: the library's are those of any caller."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from typing import Final
 

@@ -1,7 +1,5 @@
 """``hfinspect MODEL``: what is inside."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

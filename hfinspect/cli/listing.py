@@ -1,7 +1,5 @@
 """Which models ``hfinspect scan`` is about: a list, a directory, or what the Hub lists."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

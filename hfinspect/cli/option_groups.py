@@ -1,7 +1,5 @@
 """Options of a command that are the fields of a dataclass, each written there once."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass

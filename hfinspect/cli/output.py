@@ -1,7 +1,5 @@
 """Where text goes: the terminal with its width and colours, a pipe, or a file."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -7,8 +7,6 @@ whole number nearly so: those are made here. Whatever is not plainly right (``--
 values accepted and the errors are typer's own.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ It says what is true: who is asked what while nothing has come, with the seconds
 and then how much of it is read.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """``hfinspect report ROWS``: all rows of a scan as one page."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """``hfinspect runs MODEL``: which engines load it, and with what line?"""
 
-from __future__ import annotations
-
 import typer
 
 from ..core.read_fields import ModelReading

@@ -1,7 +1,5 @@
 """``hfinspect serve [PATH ...]``: the page of the app, answered by this process."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

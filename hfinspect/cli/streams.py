@@ -1,7 +1,5 @@
 """Standard output and standard error: full, closed, or with a reader that has gone."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

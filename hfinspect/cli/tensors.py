@@ -1,7 +1,5 @@
 """``hfinspect tensors MODEL``: every tensor."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

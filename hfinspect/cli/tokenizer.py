@@ -1,7 +1,5 @@
 """``hfinspect tokenizer MODEL``: tokens, special ids, chat templates and lengths side by side."""
 
-from __future__ import annotations
-
 import typer
 
 from ..core.option_field import same_option

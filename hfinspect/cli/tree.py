@@ -1,7 +1,5 @@
 """``hfinspect tree MODEL``: the structure that print(model) shows."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

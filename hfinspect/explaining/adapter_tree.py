@@ -6,8 +6,6 @@ the adapter's headers as numbers. What the adapter keeps whole has plain numbers
 modules with a rank of their own (``rank_pattern``).
 """
 
-from __future__ import annotations
-
 from ..core.dims import Dim
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo

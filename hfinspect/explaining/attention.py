@@ -1,7 +1,5 @@
 """Attention by projection and by head."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

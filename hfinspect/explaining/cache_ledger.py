@@ -4,8 +4,6 @@ The sizes are those of ``sizing``; here they get their letters. A test evaluates
 every family with a recorded cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

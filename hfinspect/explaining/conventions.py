@@ -4,8 +4,6 @@ Each is a polynomial to add, and the leaves that it touches: two conventions tha
 leaf contradict each other and are not combined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 

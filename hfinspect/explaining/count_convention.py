@@ -1,7 +1,5 @@
 """A way to count otherwise, and what builds one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from ..core.records import dataclass

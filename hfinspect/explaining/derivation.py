@@ -1,7 +1,5 @@
 """A model's tree of counts with its letters: what every part of an explanation is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property

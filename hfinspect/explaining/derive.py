@@ -1,7 +1,5 @@
 """The derivation of a parameter count, from the tree that predicts the tensors."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

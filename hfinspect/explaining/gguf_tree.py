@@ -8,8 +8,6 @@ Source: gguf-py/gguf/constants.py (names of keys and tensors) and the shapes tha
 of llama.cpp checks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final

@@ -3,8 +3,6 @@
 The parts of such a tree sum up to what the headers hold, whatever the sizes are called.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

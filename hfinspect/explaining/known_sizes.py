@@ -1,7 +1,5 @@
 """Well-known models by their size: what a rounded count may mean that this model does not have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

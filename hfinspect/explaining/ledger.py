@@ -1,7 +1,5 @@
 """The ledger: sections and rows, from the tree of counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal

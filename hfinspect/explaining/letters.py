@@ -1,7 +1,5 @@
 """Letters for quantities: H for the hidden size, V for the vocabulary; each for one thing alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -5,8 +5,6 @@ as the module has inputs, ``B`` has as many rows as it has outputs and ``r`` col
 gains ``r·(inputs + outputs)`` parameters. Shapes are those of the adapter's own file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

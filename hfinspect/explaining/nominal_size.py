@@ -1,7 +1,5 @@
 """The size in a model's name, and which way of counting reaches it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import Decimal

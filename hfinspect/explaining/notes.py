@@ -1,8 +1,6 @@
 """What a derivation has to say in words: positions, norms, MLPs, experts, the head, what is left
 out of the count."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why a count by hand differs: the smallest set of usual conventions that explains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

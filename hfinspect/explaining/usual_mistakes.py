@@ -1,7 +1,5 @@
 """Sizes taken for one another, parts of attention and MLP forgotten, layers miscounted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component

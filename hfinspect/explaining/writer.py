@@ -1,7 +1,5 @@
 """Polynomials as written formulas: which letter first, which term first, what is collected."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ..core.formula import Formula, Op, Tree

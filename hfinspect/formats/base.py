@@ -1,7 +1,5 @@
 """What every header reader has in common: it reads ranges of one file and returns a Shard."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 

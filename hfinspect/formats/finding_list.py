@@ -1,7 +1,5 @@
 """A bounded list of findings about one file."""
 
-from __future__ import annotations
-
 from ..core.checkpoint import Finding
 from ..core.choices import SEVERITIES, Severity
 

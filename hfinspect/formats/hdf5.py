@@ -4,8 +4,6 @@ Format: HDF5 File Format Specification 3.0 (support.hdfgroup.org), superblocks I
 IV.A, attributes IV.A.2.m, global heaps III.E. Data sets are never read.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple

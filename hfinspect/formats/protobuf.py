@@ -4,8 +4,6 @@ Format: protobuf.dev/programming-guides/encoding. A message is a row of fields, 
 and wire type) and a value; what is no number says how many bytes it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ..errors import FormatError, LimitError

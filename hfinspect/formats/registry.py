@@ -1,7 +1,5 @@
 """Checkpoint formats by name, imported when first used."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType

@@ -5,8 +5,6 @@ its text, a score, its type) and how it was trained (field 2). Numbers as a libr
 last of equal fields counts, an unknown value of an enum is passed over.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ a proxy or a login, a pointer of Git LFS or Xet that was never resolved, blocks 
 has a stable rule name, the same for every format.
 """
 
-from __future__ import annotations
-
 from ..errors import FormatError
 
 #: So many first bytes are enough for every answer below (a tar's magic is at 257).

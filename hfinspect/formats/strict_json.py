@@ -8,8 +8,6 @@ Objects are decoded as tuples of pairs, arrays as lists: that keeps duplicate ke
 nothing (the hook is a C type).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

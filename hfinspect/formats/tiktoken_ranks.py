@@ -1,7 +1,5 @@
 """tiktoken's lists of ranks: a line a token, its bytes in base64, a space, its id."""
 
-from __future__ import annotations
-
 import binascii
 import re
 from collections.abc import Mapping

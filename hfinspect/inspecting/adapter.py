@@ -1,7 +1,5 @@
 """PEFT adapters: what adapter_config.json says, and the share of the base model they train."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The class that is assumed where a config names none, and what another one would count."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Several inspections as one: totals over the parts of a pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally

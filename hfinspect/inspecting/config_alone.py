@@ -1,7 +1,5 @@
 """What a config.json predicts, as a prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

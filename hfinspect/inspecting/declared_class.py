@@ -1,7 +1,5 @@
 """What a folder's config predicts, as the class that the repo says the folder is."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A GGUF file next to what its config.json, or else its own key-values, promise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

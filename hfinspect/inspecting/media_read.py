@@ -1,7 +1,5 @@
 """What images, videos and sounds of a prompt take, by the files next to a model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

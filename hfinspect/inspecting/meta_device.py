@@ -5,8 +5,6 @@ built, by exact name; ``auto_map`` is dropped and no code of a repo is ever impo
 are those that ``save_pretrained`` would write; labels come from their names.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from importlib.util import find_spec

@@ -4,8 +4,6 @@ Keys: ``gguf-py/gguf/constants.py`` (ClipVision, ClipAudio) and ``tools/mtmd/cli
 llama.cpp, November 2026.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..core.checkpoint import Checkpoint, Finding

@@ -1,7 +1,5 @@
 """What was read of a model, as the inspection that fits its layout."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 

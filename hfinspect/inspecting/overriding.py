@@ -1,7 +1,5 @@
 """``--set``: the keys that a model type reads, by all their names, and what comes of a change."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple

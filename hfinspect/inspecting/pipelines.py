@@ -1,7 +1,5 @@
 """Models of several parts: diffusers pipelines, sentence-transformers with further modules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

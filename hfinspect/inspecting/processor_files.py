@@ -1,7 +1,5 @@
 """The small files of a repo that say how its processor counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """One model: its weights, and what its config predicts of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..analysis.folding import answered_by_groups

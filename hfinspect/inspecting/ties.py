@@ -1,7 +1,5 @@
 """What is tied: what the files leave out of it, what the head counts apart, what is there twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

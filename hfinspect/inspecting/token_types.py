@@ -1,8 +1,6 @@
 """Of a GGUF file's tokens how many are of each type, an array of a number for each token, and the
 ids of those that it lists as added, an array of texts that older files have."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ On a disk the small files are read and no list of tokens, which takes a second o
 GGUF file the key-values are there already. Of a repo on the Hub nothing more is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

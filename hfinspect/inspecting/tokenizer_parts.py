@@ -1,7 +1,5 @@
 """The tokenizers of a pipeline, each next to its text encoder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final

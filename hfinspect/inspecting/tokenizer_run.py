@@ -1,7 +1,5 @@
 """From a target to its tokenizer: the model as ``inspect`` reads it, then the few small files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Whoever asks what is inside gets an error; whoever asks whether it fits gets an 
 that nobody knows (``memory`` with a device).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,8 +1,6 @@
 """Tokens of a usual image and sound, for the first screen: by files that are near, and by
 config.json alone of a repo on the Hub, so that nothing more is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace

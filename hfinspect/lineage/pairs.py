@@ -1,7 +1,5 @@
 """Tensors of two checkpoints that can be compared byte by byte, and where their bytes are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final, NamedTuple

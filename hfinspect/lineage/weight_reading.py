@@ -4,8 +4,6 @@ Bytes are compared, never interpreted: equal bytes are equal weights, and of byt
 elements are counted. Memory is that of two chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby

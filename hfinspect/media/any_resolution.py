@@ -1,8 +1,6 @@
 """The LLaVA models: a square of patches, and in later ones an image cut into several squares of
 which the padding is taken away."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Images laid on a canvas of tiles that is chosen by how much it enlarges them."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """Images that an encoder sees, and the text's decoder through cross-attention: they take no place
 in the text, but positions of the cache next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,8 +1,6 @@
 """Images of which each takes the same number of tokens, whatever its size: the processor brings all
 to one square, and the model pools it to a fixed length."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem

@@ -1,7 +1,5 @@
 """Images next to slices of themselves, whose shape follows the image's: MiniCPM-V and Step 3.7."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Processors of several senses whose images have a rule of their own as well."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem

@@ -1,8 +1,6 @@
 """Images between a least and a largest number of pixels, cut into patches that are merged: the
 Qwen-VL models and those that took over their processor."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem

@@ -1,7 +1,5 @@
 """What a user wrote of images, videos and sounds, checked."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """All rules by model type, and why the others have none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Floats are those of the library, step by step, so that every rounding is the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache

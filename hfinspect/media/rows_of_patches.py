@@ -1,7 +1,5 @@
 """Images of any shape in rows of patches, with a token at the end of each row."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

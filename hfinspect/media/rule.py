@@ -1,7 +1,5 @@
 """What every family of processors answers: the tokens of an image, of a video and of a sound."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, NamedTuple, NoReturn, TypeVar

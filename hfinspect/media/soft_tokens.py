@@ -1,7 +1,5 @@
 """Gemma 4: the image keeps its shape and fills a budget of pooled tokens; sounds by length."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.media_tokens import AudioItem, ImageItem, VideoItem

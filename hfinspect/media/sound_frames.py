@@ -1,8 +1,6 @@
 """Sounds as frames of a spectrogram that convolutions and pooling shorten: Whisper's encoder and
 what was built on it."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

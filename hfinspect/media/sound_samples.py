@@ -1,8 +1,6 @@
 """Sounds whose tokens are a number of samples each: codecs and raw waveforms, and the processors of
 several senses that hear so."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..core.media_tokens import AudioItem

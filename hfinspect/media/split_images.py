@@ -1,8 +1,6 @@
 """Images cut into rows and columns of squares, each with markers and its own position: Idefics 3
 and SmolVLM."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.media_tokens import ImageItem, VideoItem

@@ -1,7 +1,5 @@
 """Images cut into square tiles whose grid is as oblong as the image, with the whole as one more."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

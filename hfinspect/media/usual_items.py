@@ -1,8 +1,6 @@
 """What a first screen says of images and sounds: the tokens of a usual one, from files that are
 there already or from config.json alone where that declares them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Why an adapter has as many parameters: its rank and the sides of the modules it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..core.results import Inspection

@@ -1,7 +1,5 @@
 """The layout of ``explain --cache``: symbols, then each kind of layer, then the sum."""
 
-from __future__ import annotations
-
 from ..core.cache_derivation import CacheDerivation, CacheLine
 from .cache_lines import cost
 from .document import Block, Cell, Document, Facts, Paragraph, Table, columns_of

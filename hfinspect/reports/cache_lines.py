@@ -1,7 +1,5 @@
 """What a cache costs, in one line: the same words in ``inspect``, ``memory`` and ``explain``."""
 
-from __future__ import annotations
-
 from ..core.cache_size import (
     AT_ONCE,
     ENCODES,

@@ -1,7 +1,5 @@
 """A block for a model card: Markdown between two comments, which a later run replaces in place."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,8 +1,6 @@
 """A terminal too narrow for a table: names are cut in the middle, texts broken at spaces. Numbers
 are whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest

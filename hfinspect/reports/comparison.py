@@ -1,7 +1,5 @@
 """The layout of a comparison: models side by side, then what differs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Comma-separated values: the document's main table, numbers as plain numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -5,8 +5,6 @@ models as ``pedigree.ancestors``, and each finding as an annotation of its model
 gives the same text: the serial number is made from what is listed, and there is no time of day.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

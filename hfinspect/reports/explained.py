@@ -1,8 +1,6 @@
 """The layout of an explanation: a summary, the answer to ``--against``, symbols, the ledger, sums,
 remarks by subject."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tensors of equal layers and experts as one row: ``model.layers.[0-31].mlp.up_proj.weight``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar

@@ -1,8 +1,6 @@
 """The details of ``memory``: weights, what each token costs, the sum at each context, and the
 derivation of each number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..core.cache_size import CacheGroup

@@ -4,8 +4,6 @@ No script and no address; a style for this element alone. What is not to be seen
 pictures are taken out is said in text as well.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 from ..core.text import clean, clean_lines

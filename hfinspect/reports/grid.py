@@ -4,8 +4,6 @@ Every value travels once, column by column, in the shortest of three forms; ten 
 seventy columns take less than 3 MB. The script shows only the rows that the window has room for.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

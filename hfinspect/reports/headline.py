@@ -1,7 +1,5 @@
 """The first two lines of a report: how large, in what dtype, and how the model is built."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..core.model_facts import ModelFacts

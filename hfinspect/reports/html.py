@@ -6,8 +6,6 @@ their hashes. Everything can be read with scripts off; names and configs come fr
 text alone, in the page and in the JSON that it holds.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """JSON: the documented form of a result."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

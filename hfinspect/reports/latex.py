@@ -3,8 +3,6 @@
 Uses amsmath, booktabs and longtable, which every TeX distribution carries.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..core.text import clean

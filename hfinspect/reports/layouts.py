@@ -1,8 +1,6 @@
 """Lines and tables of an inspection that only some models have: quantisation, parts of a pipeline,
 variants of a repo, adapters, what a file says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization

@@ -1,7 +1,5 @@
 """GitHub-flavoured Markdown."""
 
-from __future__ import annotations
-
 import re
 
 from ..core.text import clean, clean_lines

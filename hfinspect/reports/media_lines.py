@@ -1,7 +1,5 @@
 """What images, videos and sounds take, in a line each; with all details the steps to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ..core.media_tokens import NOT_READ, MediaTokens

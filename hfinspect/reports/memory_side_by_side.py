@@ -1,7 +1,5 @@
 """The layout of ``memory A B``: one row a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

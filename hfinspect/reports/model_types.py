@@ -1,7 +1,5 @@
 """The layout of the catalog of architectures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The layout of module trees: parameters and share, left of the tree that print(model) shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.json_form import JsonDocument, JsonForm

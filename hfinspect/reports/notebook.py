@@ -1,7 +1,5 @@
 """What a notebook shows of each result: its report, as Markdown, HTML or a DataFrame."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..analysis.count import per_layer

@@ -1,7 +1,5 @@
 """The layout of what llama.cpp puts on the GPU, as part of ``memory``'s answer."""
 
-from __future__ import annotations
-
 from ..core.offload_plan import LayerBytes, Offload
 from ..core.text import byte_size
 from .document import Block, Paragraph, Table, columns_of

@@ -1,7 +1,5 @@
 """The layout of an inspection: what was read, where parameters sit, what they need."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ..analysis.count import component_shares

@@ -1,7 +1,5 @@
 """What a page calls the models that it is about: short, different from each other, no path."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath

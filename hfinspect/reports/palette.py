@@ -5,8 +5,6 @@ of a pattern are darker still, so that text stands on them too. Who sees no colo
 by their patterns and names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final, NamedTuple

@@ -1,8 +1,6 @@
 """The layout of a whole model as one page: what it is, where its parameters are, its layers, why
 there are so many, memory, audit, tensors, config."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The layouts of ``memory --quantize`` and ``memory --on list``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

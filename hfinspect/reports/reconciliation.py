@@ -1,7 +1,5 @@
 """What stands next to a derivation: the size in the name, the measurement, somebody's own count."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

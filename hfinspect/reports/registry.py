@@ -1,7 +1,5 @@
 """Output formats by name. Each renders a document; json takes the result's own JSON form."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import Any, Final

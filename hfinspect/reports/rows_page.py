@@ -1,7 +1,5 @@
 """The layout of a scan as a page: what came out, charts, and every row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise

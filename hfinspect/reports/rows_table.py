@@ -1,7 +1,5 @@
 """The layout of a scan's rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from .document import Cell, Column, Document, Table

@@ -1,7 +1,5 @@
 """The layout of ``runs``: one row for each engine, then the lines, the kernels and the training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The layout of what all rows of a scan come to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

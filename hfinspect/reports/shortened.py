@@ -1,7 +1,5 @@
 """JSON that fits: a form whose longest lists and texts are cut, and the names of what was cut."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A list of layers as a strip: a column for each, as high as its bytes, in pieces by component."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .drawings import Stretch, sized

@@ -3,8 +3,6 @@
 Light and dark follow the reader's scheme. Text is in the system's own font; there is no script.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from html import escape
 

@@ -1,7 +1,5 @@
 """The layout of a list of tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.overrides import Override

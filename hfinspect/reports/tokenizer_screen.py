@@ -1,7 +1,5 @@
 """The layout of ``tokenizer``: tokens and rows, special ids, templates, lengths, disagreements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 

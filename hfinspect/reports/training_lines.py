@@ -1,7 +1,5 @@
 """The layout of what training holds and of FLOPs, as part of ``memory``'s answer."""
 
-from __future__ import annotations
-
 from ..core.bytes_read import Reading
 from ..core.flop_count import Flops
 from ..core.text import byte_size

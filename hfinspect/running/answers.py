@@ -1,7 +1,5 @@
 """The answers of all engines that were named, about one model."""
 
-from __future__ import annotations
-
 from ..core.engine_answers import EngineAnswers, TrainingLaunch
 from ..core.fitting import NamedDevice
 from ..core.precision import precision

@@ -6,8 +6,6 @@ offload_config.py, and of runtime/precision_config.py. DeepSpeed keeps float32 m
 ``bf16``; without masters (``--precision bf16``) it needs its own switches, and a stage from 1.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final, NamedTuple
 

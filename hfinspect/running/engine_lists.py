@@ -4,8 +4,6 @@
 ``python -m tests.oracle record engine-lists`` records it; nothing of an engine is imported for it.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

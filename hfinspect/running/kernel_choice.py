@@ -1,7 +1,5 @@
 """The kernels that vLLM tries for packed linear layers, by generation of NVIDIA's cards."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..core.engine_answers import KernelRow

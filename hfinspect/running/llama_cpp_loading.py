@@ -1,8 +1,6 @@
 """What llama.cpp loads: GGUF of the architectures of src/llama-arch.cpp, and what its converter
 (conversion/) makes of a class."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any, ClassVar, Final
 

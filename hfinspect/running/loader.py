@@ -1,8 +1,6 @@
 """What is asked of each engine. A new one is a file whose class says all abstract members; one that
 leaves a member out does not start."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 

@@ -1,8 +1,6 @@
 """What MLX-LM loads: a module in mlx_lm/models for each type, and the methods of quantisation in
 ``load_model`` (utils.py)."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine

@@ -1,7 +1,5 @@
 """What optimum-onnx exports: the types and tasks of optimum/exporters/onnx/model_configs.py."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Final
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine

@@ -1,7 +1,5 @@
 """The engines by name. A new one is a file next to this, and a line here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final

@@ -1,8 +1,6 @@
 """What vLLM and SGLang have in common: classes by name, methods of quantisation by compute
 capability, a server with the longest context that the card holds."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final

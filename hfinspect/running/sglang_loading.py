@@ -1,8 +1,6 @@
 """What SGLang loads: EntryClass in srt/models, srt/layers/quantization/ and the fields of its
 arguments (srt/arg_groups/fields)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The model that engines are asked about, and the card that it should run on."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

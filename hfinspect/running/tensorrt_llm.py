@@ -1,8 +1,6 @@
 """What TensorRT-LLM loads: the classes that its PyTorch backend registers, what it makes of a
 quantization_config, and its page of packings by generation of cards."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Final
 
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine

@@ -6,8 +6,6 @@ does (weights whole, gradients and optimizer state shared). The stage is the low
 device holds: each higher one sends more between devices.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from ..core.engine_answers import LaunchLine, TrainingLaunch

@@ -1,8 +1,6 @@
 """What transformers loads: the types of models/auto by release, quantizers/auto.py, and the
 architectures of GGUF files in integrations/ggml.py."""
 
-from __future__ import annotations
-
 import shlex
 from typing import ClassVar, Final
 

@@ -1,8 +1,6 @@
 """What vLLM loads: model_executor/models/registry.py, layers/quantization/, platforms/ and
 kernels/linear/ of its source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Final
 

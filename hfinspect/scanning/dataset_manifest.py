@@ -1,7 +1,5 @@
 """The manifest of a dataset: which parts are whole, what they hold, and where the list goes on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """How a row becomes a line of a file, and back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``--on`` and ``--context``: the sum of ``hfinspect memory`` as columns of a model's row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.footprint import Memory

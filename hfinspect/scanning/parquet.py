@@ -1,7 +1,5 @@
 """Parquet from a journal and back, through pyarrow (extra ``hfinspect[parquet]``)."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A part of a dataset as one piece of work: what a worker of a cluster reads and sends back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rows of a finished scan, read as they are needed: JSON lines, CSV, Parquet, a folder of parts."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Sequence

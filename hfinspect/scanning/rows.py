@@ -1,7 +1,5 @@
 """A result as a row: plain columns with names and types that a DataFrame takes as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256

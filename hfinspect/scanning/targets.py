@@ -1,7 +1,5 @@
 """Which models a scan is about."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence

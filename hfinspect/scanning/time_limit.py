@@ -1,7 +1,5 @@
 """One target, and no longer than its time, whatever holds it up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError

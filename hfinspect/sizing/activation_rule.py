@@ -4,8 +4,6 @@ A model type is recorded as its class is by default. A key that changes what is 
 activation function, a norm elsewhere) has no rule unless its value is the recorded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The products of a model's sizes that the bytes which autograd keeps are multiples of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 

@@ -7,8 +7,6 @@ transformers, to the byte, by the rules of activation_rules.json: sums of multip
 of a model's sizes, which tests/oracle/record_activations.py finds in recordings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final

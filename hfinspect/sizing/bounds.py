@@ -5,8 +5,6 @@ the width of weights whose config names no dtype. Every case that fits makes ``f
 fit makes ``does not fit``, all else ``depends``, with the cases by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

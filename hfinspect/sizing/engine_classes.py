@@ -6,8 +6,6 @@ models/transformers/base.py; SGLang, models/transformers.py). llama.cpp runs wha
 takes. ``python -m tests.oracle record engine-classes`` reads the lists.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

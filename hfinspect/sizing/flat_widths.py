@@ -4,8 +4,6 @@ No packing is so small (scales come on top), and no float is wider than 32 bits.
 they are, scales and zero points are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final

@@ -5,8 +5,6 @@ Each layer's attention multiplies queries with keys and weights with values, for
 transformers' own models (eager attention), and nanoGPT's sizing notebook, which agree to the FLOP.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..core.flop_count import Flops

@@ -5,8 +5,6 @@ config is known. Of a config, llama.cpp keeps what its converter would make of i
 architectures have windows, and an encoder-decoder keeps nothing of the encoder's tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a decoder keeps between tokens, layer by layer, read off the module tree, and its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 

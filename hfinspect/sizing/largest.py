@@ -1,7 +1,5 @@
 """The largest number for which something still fits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 

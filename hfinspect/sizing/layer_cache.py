@@ -6,8 +6,6 @@ its projections do: attention keeps what its key and value projections give, one
 as wide as the output projection's input. The sizes are Dims, so that each sum explains itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final

@@ -11,8 +11,6 @@ before: w1 and w3, or gate_proj and up_proj, are then the joined gate and up wit
 "all-linear" leaves the experts out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

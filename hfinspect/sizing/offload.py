@@ -12,8 +12,6 @@ Rules, of llama.cpp's ``llama_model::load_tensors`` (src/llama-model.cpp) and co
 - Several equal GPUs: layer i of the n that are offloaded goes to GPU ⌊i · GPUs / n⌋.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..core.offload_plan import LayerBytes, Offload, OffloadPlan

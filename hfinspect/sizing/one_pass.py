@@ -10,8 +10,6 @@ keeps no square of scores. A model that is not in the catalog may keep keys and 
 heads in all layers, in float32, are no less than what grouped or latent heads keep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

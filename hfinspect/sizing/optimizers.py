@@ -5,8 +5,6 @@ for ``adamw8bit`` the state that bitsandbytes makes: one byte an element and one
 block of 256, but float32 for tensors below 4,096 elements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final

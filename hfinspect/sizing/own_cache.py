@@ -3,8 +3,6 @@
 ``memory`` starts from the same answers, so that one question has one number everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final

@@ -13,8 +13,6 @@
   fewer, tensor parallelism cuts each expert over the rest.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Read in its utils/constants.py, utils/transformers_weight_conversion.py and tune
 of every catalogued type are recorded (tests/oracle/record_adapters.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

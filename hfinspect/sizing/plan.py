@@ -1,7 +1,5 @@
 """The whole sum: weights, cache and workspace, on which device it fits and up to which context."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial

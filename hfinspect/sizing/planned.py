@@ -1,7 +1,5 @@
 """A plan with its table of recipes: what ``memory`` shows of one model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.footprint import Memory

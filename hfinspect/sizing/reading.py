@@ -1,7 +1,5 @@
 """Bytes that the next token reads: with a bandwidth an upper bound of tokens a second."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

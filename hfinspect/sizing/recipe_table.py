@@ -8,8 +8,6 @@ one.
 Where whole layers are dealt out, only the row of the weights as they are stored is summed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache

@@ -5,8 +5,6 @@ head are the output. Both engines that cut a model between layers need this: sta
 and llama.cpp's split between GPU and CPU.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, NamedTuple

@@ -8,8 +8,6 @@ these bits) or in NF4 (qlora). Modules that are saved whole next to adapters are
 weights' own bits.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace

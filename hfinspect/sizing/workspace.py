@@ -7,8 +7,6 @@ of the residual stream for the tokens of one step, and the device's own runtime.
 kernel that keeps no square of scores (SDPA, flash). No factor is applied.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ documentation (memory requirements), whose constants differ: it counts gradients
 bits, and for stage 3 the largest layer gathered whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 

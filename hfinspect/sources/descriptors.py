@@ -1,7 +1,5 @@
 """How much may be done at once with the open files that this process is allowed."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from typing import Final

@@ -4,8 +4,6 @@ Modes, where links lead, holes, what an interrupted download left in hidden fold
 the listing leaves out. Reads nothing of the files' content and changes nothing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """One file of a source on the Hub, as the header formats read it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.records import dataclass

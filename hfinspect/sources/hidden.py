@@ -4,8 +4,6 @@ An audit looks through them for pickles. The folders of version control are left
 version control does not put there: their objects are the same files once more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

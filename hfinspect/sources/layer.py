@@ -1,7 +1,5 @@
 """A source above another one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """A directory or a single file on disk."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,8 +1,6 @@
 """One model read by two trips, an inspection and an audit: what the first has read costs the second
 nothing."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Final

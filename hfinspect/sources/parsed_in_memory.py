@@ -1,7 +1,5 @@
 """What is made of a model's files, kept in memory for the next question about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ A pointer of Git LFS is a text of three lines: the version, the sha256 and the s
 Names and sizes are then known, and no byte of the content.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from pathlib import Path

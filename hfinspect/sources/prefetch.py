@@ -4,8 +4,6 @@ of a program is imported.
 What is read ahead is what will be read anyway, in the same requests; nothing is asked twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress

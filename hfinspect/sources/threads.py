@@ -1,8 +1,6 @@
 """Threads that no exit waits for, and that are used again: to begin one costs as much as a request
 of a server."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -7,8 +7,6 @@ a server stalls. So the main thread waits again and again for a short time. No o
 interrupted; it waits in slices where what it waits for may be cancelled, else in one go.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

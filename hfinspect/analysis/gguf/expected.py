@@ -5,8 +5,6 @@ the number of elements: of single tensors where both sides have the same ones, o
 side has in one tensor what the other has in several.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import field

@@ -5,8 +5,6 @@ src/models/*.cpp and src/llama-hparams.cpp of llama.cpp 0.5.0 (in llama_cpp_pyth
 November 2026). No config of transformers is involved: this is the rule for every GGUF file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

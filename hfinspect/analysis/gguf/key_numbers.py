@@ -3,8 +3,6 @@
 Source: ``get_key``, ``get_arr`` and ``get_key_or_arr`` in src/llama-model-loader.cpp of llama.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -5,8 +5,6 @@ layer's modules are called alike across families, so one table serves nearly all
 that is not in it has no known name, and its tensors are not compared.
 """
 
-from __future__ import annotations
-
 import re
 
 from ...core.tensor import TensorSpec

@@ -5,8 +5,6 @@ read in November 2026). An architecture that is not here has no window, whatever
 say: mistral, mixtral, phi3, starcoder2, qwen2, qwen3, qwen3moe and smollm3 hold every token.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final

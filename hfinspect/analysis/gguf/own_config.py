@@ -5,8 +5,6 @@ each architecture. What the key-values leave open (biases, a separate head) is r
 the tensors; what neither says makes the whole unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source of the keys: gguf-py/gguf/constants.py of llama.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ Source: aqlm/inference.py (``QuantizedLinear``). Every group of og·ig weights i
 of each codebook, so the weights follow from the two shapes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...trees.prediction import Prediction

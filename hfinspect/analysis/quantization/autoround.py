@@ -4,8 +4,6 @@ Source: auto_round/export (``packing_format``: auto_round:auto_gptq, auto_round:
 auto_round:llm_compressor). Names show which, module by module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...trees.prediction import Prediction

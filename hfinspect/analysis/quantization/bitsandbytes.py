@@ -7,8 +7,6 @@ quantisation ``weight.nested_absmax`` and ``weight.nested_quant_map``. int8: ``w
 ``SCB`` (out) and ``weight_format``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -8,8 +8,6 @@ size, or, for 2, 4 and 8 bits, from the words. nvfp4-, mxfp4- and mxfp6-pack-qua
 (out, in · bits / 8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...core.tensor import StoredTensor

@@ -5,8 +5,6 @@ compressors. A config has groups, each with ``targets`` (names, expressions afte
 class ``Linear``), ``weights`` and ``input_activations``; ``ignore`` has names and expressions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,8 +1,6 @@
 """What the small JSON files say of the quantisation. Written by others, so any value may be
 anything; what is not of the expected type counts as not said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 

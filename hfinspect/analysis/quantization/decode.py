@@ -1,7 +1,5 @@
 """From a checkpoint's headers to the meaning of its tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.checkpoint import Finding, Shard

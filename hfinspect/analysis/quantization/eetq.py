@@ -3,8 +3,6 @@
 Source: transformers/integrations/eetq.py.
 """
 
-from __future__ import annotations
-
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 

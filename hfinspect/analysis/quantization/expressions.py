@@ -5,8 +5,6 @@ real configs use (literals, ``.``, ``\\.``, ``\\d``, ``\\w``, ``[...]``, groups,
 ``+``, ``?``, ``^``, ``$``) becomes states and edges (Thompson's construction); the rest is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from ...errors import LimitError

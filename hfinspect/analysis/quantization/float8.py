@@ -8,8 +8,6 @@ and ``down_proj_scale_inv``. AutoFP8 (configs without ``weight_block_size``): ``
 (out, 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """GGUF: elements in the header are weights already; blocks hold their own scales."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...core.checkpoint import Shard

@@ -8,8 +8,6 @@ gemv_fast ``qweight`` of 16-bit words (out/4, in) and ``scales`` (groups padded,
 writes either. Marlin: ``B`` (in/16, out·16·bits/32) and ``s`` (groups, out).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Source: hqq/core/quantize.py and bitpack.py. A weight is reshaped to (groups, gr
 a byte, 3 bits as 10 rows, the last ones padded, an int32. There is one scale a group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ...core.tensor import StoredTensor

@@ -8,8 +8,6 @@ agree, or what the catalog knows of the model. In transformers' ``metal`` the bi
 ``qbiases``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...core.tensor import StoredTensor

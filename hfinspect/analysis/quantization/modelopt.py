@@ -7,8 +7,6 @@ and globs; an FP8 KV cache has ``k_proj.k_scale`` and ``v_proj.v_scale``. ``quan
 the settings of each module of a mixture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...trees.prediction import Prediction

@@ -5,8 +5,6 @@ the last parameter where that is a weight, and the output head; and ``_keep_in_f
 model classes, which ``get_modules_to_not_convert`` adds to any list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -4,8 +4,6 @@ a byte, and ``experts.gate_up_proj_scales`` (experts, out, in/32).
 Source: transformers/integrations/mxfp4.py and openai/gpt-oss (``weights.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...trees.prediction import Prediction

@@ -1,7 +1,5 @@
 """What a method makes of one module: the tensors that stand in place of its weight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import NamedTuple

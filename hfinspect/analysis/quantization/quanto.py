@@ -5,8 +5,6 @@ Source: optimum/quanto/tensor (``qbytes``, ``qbits``, ``packed``). How many bits
 the config alone.
 """
 
-from __future__ import annotations
-
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, whole_ratio
 

@@ -5,8 +5,6 @@ follows from what its tensors are called, from their dtypes and shapes, and at m
 tree predicts for its weight; so one reading serves all modules that agree in these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from itertools import repeat

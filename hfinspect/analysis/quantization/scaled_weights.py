@@ -7,8 +7,6 @@ scale (F8_E8M0, or its bytes) for 32. So the scales show whether bytes hold one 
 Experts that are fused to one tensor have ``gate_up_proj`` and ``gate_up_proj_scale_inv``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...core.tensor import DTYPE_BITS, StoredTensor

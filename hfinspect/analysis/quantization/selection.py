@@ -6,8 +6,6 @@ segment by segment; two modules that are in the same state have the same future,
 layer is walked once for all layers that no pattern distinguishes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 

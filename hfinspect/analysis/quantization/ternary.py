@@ -4,8 +4,6 @@ Source: transformers/integrations/bitnet.py (``pack_weights``): rows are padded 
 four, which every model's sizes are. Checkpoints that are quantised while loading have floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...trees.prediction import Prediction

@@ -4,8 +4,6 @@ Sources: their lists of model definitions, each with the one list of layers of i
 optimum/gptq (``BLOCK_PATTERNS``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...trees.modules import Layers, Module

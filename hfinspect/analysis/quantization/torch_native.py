@@ -4,8 +4,6 @@
 Source: torch/_utils.py (``_rebuild_qtensor``) and c10/core/ScalarType.h.
 """
 
-from __future__ import annotations
-
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 

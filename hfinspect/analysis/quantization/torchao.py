@@ -6,8 +6,6 @@ Source: torchao/prototype/safetensors. Version 0.14 has ``weight:qdata`` and ``w
 torchao tensors in pickled checkpoints come as ``weight.<part>`` and are not unpacked.
 """
 
-from __future__ import annotations
-
 import json
 
 from ...core.tensor import StoredTensor

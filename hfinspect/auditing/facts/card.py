@@ -4,8 +4,6 @@ The head is YAML between two lines of dashes. Two keys of it are read, by lines:
 key, or items below it. Anything else in it is passed over.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """From a source to the facts: every file is read at most once, and none that is damaged stops the
 reading of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The small files next to the weights that an audit reads, and the tokenizer's ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ...checkpoints.one_file import Read

@@ -1,7 +1,5 @@
 """Checkpoints next to their configs, as the HI3 rules look at them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """Reading whole files: their checksums, the values of their tensors, and their headers by a second
 parser. In bounded memory."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A checkpoint next to what its config.json predicts, through the catalog."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...analysis.quantization.decode import decode

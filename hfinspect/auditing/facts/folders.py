@@ -1,7 +1,5 @@
 """Files put together: which belong to one copy of some weights, and which copy is the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

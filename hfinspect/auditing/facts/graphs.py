@@ -5,8 +5,6 @@ TensorFlow: core/protobuf/saved_model.proto, meta_graph.proto, core/framework/gr
 function.proto, node_def.proto. Keras: keras/src/saving/serialization_lib.py.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

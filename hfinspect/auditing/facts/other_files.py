@@ -1,7 +1,5 @@
 """Looks at files that are no weights: pickles of any kind, pointers, Keras archives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ...checkpoints.file_bytes import SourceReader

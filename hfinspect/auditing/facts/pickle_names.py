@@ -7,8 +7,6 @@ call in the pickle is known to give another name, which is judged itself. In the
 known to run code ``*`` stands for every name of a module, and of the modules below it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

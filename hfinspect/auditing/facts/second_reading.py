@@ -1,8 +1,6 @@
 """What the safetensors library makes of a header that ours has read: a second judge of it, for a
 deep audit. Where the two differ, one of them may be made to see another model than the other."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ printed. transformers renders templates in a sandbox that refuses these attribut
 have rendered them without one (CVE-2024-34359).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

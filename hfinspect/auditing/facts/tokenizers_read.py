@@ -1,7 +1,5 @@
 """The tokenizers of a target, from the files that its audit has read anyway."""
 
-from __future__ import annotations
-
 from ...checkpoints.tokenizer_files import SMALL, TokenizerRead, template_paths
 from ...core.once import once_each
 from ...core.tokenizer_facts import TokenizerFacts

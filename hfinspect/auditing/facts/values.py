@@ -9,8 +9,6 @@ Learning" (arXiv 2209.05433) for F8_E4M3 (no infinity, one NaN pattern) and F8_E
 variants (arXiv 2206.02915) have one NaN, 0x80; F8_E8M0 (OCP MX 1.0) has one, 0xFF.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

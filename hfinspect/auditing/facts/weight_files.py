@@ -12,8 +12,6 @@ without tensors, and what by its name is a pickle or a part of training (``.pkl`
 ``training_args.bin``, ``optimizer.pt``).
 """
 
-from __future__ import annotations
-
 from ...checkpoints.filenames import FileKind
 from .target import TargetFacts, WeightFact
 

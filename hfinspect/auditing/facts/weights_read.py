@@ -1,8 +1,6 @@
 """One weight file as an audit sees it: what its header says, everything wrong with it, and which
 names its pickles hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ PyYAML's unsafe loaders call what ``!!python/...`` tags name; hyperpyyaml (Speec
 by a handle of the document's own (``%TAG``), and in escapes (``%6f``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple

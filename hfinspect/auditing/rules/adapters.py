@@ -1,7 +1,5 @@
 """HI317 to HI320: an adapter against its own config and its base. HI33x: against a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ...checkpoints.filenames import FileKind

@@ -1,7 +1,5 @@
 """HI31x to HI32x: the tokenizer and generation_config against the config, and odd layers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """HI30x: names and shapes of the tensors against config.json, through the catalog."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ...analysis.vocabulary_rows import config_number, token_embedding, vocab_size

@@ -1,7 +1,5 @@
 """HI21x: several copies of the same weights in one folder."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

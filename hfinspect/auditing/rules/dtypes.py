@@ -1,7 +1,5 @@
 """HI307 and HI308: dtypes of the weights against the config's."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """HI10x: what lies in place of a file. HI13x: what is next to it. HI14x: its values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...core.text import byte_size

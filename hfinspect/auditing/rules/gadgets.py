@@ -1,7 +1,5 @@
 """HI416 to HI423: what runs code, or leaves the folder, without any pickle."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """HI5xx: nothing is broken, but it could be better."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...analysis.vocabulary_rows import vocab_size

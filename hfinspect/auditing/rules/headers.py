@@ -1,7 +1,5 @@
 """HI11x to HI13x: a weight file against the rules of its format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """HI20x: an index against the shards it names."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

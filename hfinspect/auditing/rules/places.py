@@ -1,7 +1,5 @@
 """HI407 to HI413: paths, links, names, permissions, sizes, secrets."""
 
-from __future__ import annotations
-
 import re
 import stat
 import unicodedata

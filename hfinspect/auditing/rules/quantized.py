@@ -1,7 +1,5 @@
 """HI311 to HI313: packed weights against what the config says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Set
 
 from ...analysis.quantization.declared import declared_in

@@ -1,7 +1,5 @@
 """HI40x: what could run when the model is loaded. Nothing here is ever run to find out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 

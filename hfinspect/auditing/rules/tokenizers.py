@@ -1,7 +1,5 @@
 """HI324 to HI329: the tokenizer's files, the chat templates and the context against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -4,8 +4,6 @@ Source: ``type_traits`` in ggml/src/ggml.c and ``enum ggml_type`` in ggml/includ
 ``enum llama_ftype`` in llama.cpp's include/llama.h; checked against the ``gguf`` package in tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """GGUF files, versions 2 and 3, by their header: https://github.com/ggml-org/ggml docs/gguf.md"""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A tokenizer's arrays make up most of a header (tens of megabytes); of a long arr
 length and first items are kept, and of the types of tokens where they stand.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 

@@ -1,7 +1,5 @@
 """What a GGUF file says of its model, key names translated to plain facts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...core.once import once_each

@@ -4,8 +4,6 @@ Syntax: jinja.palletsprojects.com/templates. Text outside of ``{{ }}`` and ``{% 
 printed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -8,8 +8,6 @@ kind: ``("name", text)``, ``("const", value)``, ``("attr", of, name)``, ``("item
 ``("list", items)``, ``("dict", keys, values)``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeAlias

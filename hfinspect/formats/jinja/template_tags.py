@@ -1,7 +1,5 @@
 """A template's blocks in their order: which expressions they evaluate, which names they assign."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Final

@@ -6,8 +6,6 @@ padding follow (since joblib 1.1, where ``numpy_array_alignment_bytes`` is there
 objects is a pickle of its own in this place.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

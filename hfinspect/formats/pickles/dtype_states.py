@@ -6,8 +6,6 @@ it holds none makes NumPy take raw bytes for pointers. Source: numpy/_core/src/m
 descriptor.c, ``arraydescr_setstate`` and ``arraydescr_reduce``.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from .arrays import DTYPE_NAME, item_type

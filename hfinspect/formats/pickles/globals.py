@@ -5,8 +5,6 @@ the member of an enum. Where class and name are known, such a call is settled: i
 ``Class.NAME``, which is judged like any other. In any other use ``getattr`` stays a name itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, MutableMapping
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ excess in LimitError. Rules: ``pickle-truncated`` if the stream just stops, ``pi
 where every unpickler stops, ``pickle-unfollowed`` where some unpickler would go on.
 """
 
-from __future__ import annotations
-
 from ...errors import FormatError
 from .literals import LITERALS
 from .nodes import BadPickleArgumentsError

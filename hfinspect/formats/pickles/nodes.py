@@ -4,8 +4,6 @@ Containers become plain lists, dicts and tuples, numbers and text themselves. Ev
 real unpickler would look up or call becomes one of these nodes, which do nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Source: ``Lib/pickletools.py`` of CPython 3.13.
 """
 
-from __future__ import annotations
-
 import codecs
 
 from .literals import number_line, old_text, whole_number

@@ -4,8 +4,6 @@ A name is only ever recorded. A call is looked up by exact name in a table of bu
 our own code; anything not in the table becomes an ``Inert`` node.
 """
 
-from __future__ import annotations
-
 import struct
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections.abc import Callable, MutableMapping

@@ -5,8 +5,6 @@ header that is of this form to the last character is exactly what the decoder wo
 other one is left to that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple

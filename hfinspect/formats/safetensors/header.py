@@ -9,8 +9,6 @@ Nearly every header is sound, and some describe 100,000 tensors. So the entries 
 bulk to be of the usual form, and only where that fails looked at one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain

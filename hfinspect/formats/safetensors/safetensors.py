@@ -3,8 +3,6 @@
 https://huggingface.co/docs/safetensors/index#format
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

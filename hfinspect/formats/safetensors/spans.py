@@ -1,7 +1,5 @@
 """What must hold between the tensors of a safetensors header, and between header and file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from operator import add
 

@@ -5,8 +5,6 @@ and since 2.1 ``byteorder`` (caffe2/serialize/inline_container.h). Members with 
 never read; what is known of them comes from the directory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple

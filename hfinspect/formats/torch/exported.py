@@ -7,8 +7,6 @@ other text is refused. A node's ``target`` is looked up as an attribute of torch
 and called: what is none of their operators is refused too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -4,8 +4,6 @@ Magic number, protocol version, system info, the object, the list of storage key
 key the number of elements (int64) and the elements (torch/serialization.py, ``_legacy_save``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

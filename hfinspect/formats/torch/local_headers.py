@@ -5,8 +5,6 @@ directory says. Python's zipfile compares names, PyTorch's reader takes the leng
 extra field alone, and one that goes through the file from its beginning knows nothing else.
 """
 
-from __future__ import annotations
-
 import struct
 
 from ..window import Windows

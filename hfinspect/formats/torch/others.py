@@ -1,7 +1,5 @@
 """Pickles in files that are neither a pickle nor a zip archive: NumPy arrays and tar archives."""
 
-from __future__ import annotations
-
 import ast
 import re
 import struct

@@ -5,8 +5,6 @@ Exactly the names that ``torch.load(weights_only=True)`` allows (torch/_weights_
 a ``View`` or plain containers. Arguments of the wrong kind raise BadPickleArgumentsError.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ for an operator only as an attribute, whatever ``torch`` or ``ops`` was assigned
 of ``getattr``, with which the serializer writes names that begin with a digit.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice

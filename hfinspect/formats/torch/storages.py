@@ -1,7 +1,5 @@
 """What a PyTorch pickle describes: storages, and tensors that are views of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...core.extents import Extent

@@ -1,7 +1,5 @@
 """PyTorch checkpoints by their header: .bin, .pt, .pth, .ckpt. Interpreted, never executed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...core.checkpoint import Shard

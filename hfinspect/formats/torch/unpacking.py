@@ -4,8 +4,6 @@ joblib/compressor.py knows a compressed file by its first bytes, whatever it is 
 unpickles what it unpacks. So it is unpacked here too, in memory, up to a size and a ratio.
 """
 
-from __future__ import annotations
-
 import bz2
 import lzma
 import zlib

@@ -1,7 +1,5 @@
 """From what a PyTorch pickle describes to a shard: tensors, ties, and what does not fit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -4,8 +4,6 @@ Source: APPNOTE.TXT 6.3.10 of PKWARE, sections 4.3.7 (local header), 4.3.12 (cen
 4.3.14 and 4.3.15 (zip64), 4.3.16 (end of central directory), 4.5.3 (zip64 extra field).
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from contextlib import suppress

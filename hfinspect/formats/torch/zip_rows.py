@@ -5,8 +5,6 @@ directories are found from the end: an end record says how long its directory is
 archive that begins, and so where the archive begins.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Tokens of one item in a GGUF model, by the mmproj file next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Final
 

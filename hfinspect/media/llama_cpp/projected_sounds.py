@@ -1,8 +1,6 @@
 """How each type of projector counts a sound (``mtmd-audio.cpp``): llama.cpp's own windows, which
 are often padded where the library's are not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 

@@ -1,8 +1,6 @@
 """The keys of an mmproj file that say how its projector counts, each checked as it is read, and
 C's numbers of single precision."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Set
 from struct import pack, unpack

@@ -1,8 +1,6 @@
 """How each type of projector counts an image: llama.cpp's ``clip_n_output_tokens``, and what its
 tokenizer writes around the pictures (``tools/mtmd`` of November 2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 

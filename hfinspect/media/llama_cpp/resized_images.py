@@ -1,7 +1,5 @@
 """To which size llama.cpp brings an image (``mtmd-image.cpp``), rounded as its floats are."""
 
-from __future__ import annotations
-
 import math
 
 from ..processor_settings import UnknownTokensError

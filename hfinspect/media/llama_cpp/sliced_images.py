@@ -1,7 +1,5 @@
 """Into which pictures llama.cpp cuts an image: slices of one size, and an overview next to them."""
 
-from __future__ import annotations
-
 import math
 from typing import Final, NamedTuple
 

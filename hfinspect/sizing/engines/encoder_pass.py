@@ -22,8 +22,6 @@ a the bytes of a number:
 Source: as of ``prompt_pass.py``, read on 2026-11-28.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """What vLLM and SGLang share: an indexer's keys in float8, and where a config names its states."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -19,8 +19,6 @@ Source: the files named, of llama.cpp 0.5.0 (in llama_cpp_python 0.3.36), read o
 the allocator's own list of what is alive.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple

@@ -21,8 +21,6 @@ November 2026 with the allocator's own list of what is alive at its largest mome
 what it reserved in fixtures/oracle/llama_cpp.json and llama_cpp_full_size.json.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

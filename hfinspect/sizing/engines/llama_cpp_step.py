@@ -1,7 +1,5 @@
 """How a context of llama.cpp is made, and what its largest step is then."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Final, NamedTuple
 

@@ -1,8 +1,6 @@
 """What the layers of llama.cpp's graph hold for a token, read off their matrices and what they keep
 (``llama_cpp_graph.py`` adds it up)."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

@@ -33,8 +33,6 @@ compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has
 ``encoder_pass.py`` encoders with a decoder.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

@@ -21,8 +21,6 @@ mem_cache/kv_cache_configurator.py of SGLang 0.5.23, read on 2026-11-28.
 ``SGLANG_ENABLE_POST_CAPTURE_KV_SIZING``, which would replace the rule, is off but for Muse Spark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple

@@ -18,8 +18,6 @@ Source: ``torch_forward`` and ``torch_chunk_gated_delta_rule`` of models/*/model
 fixtures/oracle/transformers_workspace.json.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from fractions import Fraction

@@ -7,8 +7,6 @@ are left out (``--no-mtp``), and so are the parts for images and sound, which ar
 own (``--mmproj``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

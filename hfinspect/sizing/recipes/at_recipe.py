@@ -4,8 +4,6 @@ The bytes of a GGUF tensor go to the tensors of the checkpoint that it is made o
 experts and shares of devices are found as for any checkpoint.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

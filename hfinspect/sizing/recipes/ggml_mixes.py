@@ -13,8 +13,6 @@ with what that program prints (tests/sizing/record_gguf_types.py).
 - Rows that are no whole blocks of 256 get a type with blocks of 32, then F16.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ Each was compared, tensor by tensor, with the file that llama.cpp's converter ma
 (fixtures/oracle/gguf_types.json; commit 0c1e57098, November 2026).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final

@@ -9,8 +9,6 @@ quant_scheme.py), AutoAWQ's and GPTQModel's QuantizeConfig, transformers' FineGr
 BitsAndBytesConfig, mlx_lm/convert.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The recipes by name: those that people publish and run, and what else they are called."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping

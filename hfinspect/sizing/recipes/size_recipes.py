@@ -1,7 +1,5 @@
 """The bytes of a model under each recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod

@@ -1,7 +1,5 @@
 """The models in huggingface_hub's local cache."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The system's errors are looked for below those of whoever connected: our own con
 HTTP library that huggingface_hub uses.
 """
 
-from __future__ import annotations
-
 import errno
 import socket
 import sys

@@ -3,8 +3,6 @@
 Its own search imports parsers and locks, which take longer than the request of a small model.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

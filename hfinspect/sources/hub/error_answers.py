@@ -1,7 +1,5 @@
 """What an answer of status 400 or more means, and what is raised once no further try is left."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Anything that is not in the table propagates: it is a bug, and hiding it helps nobody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """All safetensors headers of a model in one answer, where the Hub has them ready."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 

@@ -5,8 +5,6 @@ which either answers it or says where the bytes are, and one to that place; furt
 same file go there directly.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence

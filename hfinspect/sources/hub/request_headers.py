@@ -1,7 +1,5 @@
 """What each request says of us: the user agent, and the token."""
 
-from __future__ import annotations
-
 from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
 from .environment import may_have_token

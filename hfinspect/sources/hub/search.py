@@ -1,7 +1,5 @@
 """The Hub's own lists of models, page by page."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace

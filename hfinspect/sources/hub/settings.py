@@ -1,7 +1,5 @@
 """What the environment says about the Hub, as huggingface_hub reads it, checked once."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any, Final

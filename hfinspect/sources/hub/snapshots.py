@@ -13,8 +13,6 @@ it), a file that is listed but absent is an OfflineError when read; where it doe
 ``listing_complete`` is False and only what is there is listed.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """When to ask again: bounded retries, and one limiter shared by everything that asks the Hub."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

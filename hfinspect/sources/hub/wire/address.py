@@ -4,8 +4,6 @@ Nearly every address is a plain one. Others (letters that are not ASCII, a passw
 host) are read by the HTTP library that huggingface_hub uses, whose rules apply to them.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from base64 import b64encode

@@ -4,8 +4,6 @@ Everything here assumes that the other side may be broken or hostile: bodies are
 are checked against what was asked, and what is inflated is inflated in pieces.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

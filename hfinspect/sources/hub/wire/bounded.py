@@ -5,8 +5,6 @@ seconds would hold a request for ever. Here every read also ends when the time o
 has passed.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

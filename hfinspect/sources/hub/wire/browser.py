@@ -7,8 +7,6 @@ The browser has the whole body before anything is read of it. So whole files are
 range, as ``HubClient.has_bodies_whole`` says, and of what comes Python takes piece by piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The HTTP library that huggingface_hub is built on, imported where it is needed."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many requests in flight to one place."""
 
-from __future__ import annotations
-
 import os
 import queue
 import threading
