@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         LaunchLine,
         TrainingLaunch,
     )
-    from .core.expectation import Assumed, Beyond, Expectation
+    from .core.expectation import Assumed, Beyond, Expectation, Reshaped
     from .core.explanation import Attention, Explanation, Projection, Remark
     from .core.extents import Extent
     from .core.fitting import NamedDevice, Verdict
@@ -130,7 +130,7 @@ _HOMES = {
     "core.choices": "Severity SourceChoice WeightMethod",
     "core.components": "Component Role",
     "core.config": "HasConfig Reads",
-    "core.expectation": "Assumed Beyond Expectation",
+    "core.expectation": "Assumed Beyond Expectation Reshaped",
     "core.engine_answers": "EngineAnswer EngineAnswers KernelRow LaunchLine TrainingLaunch",
     "core.explanation": "Attention Explanation Projection Remark",
     "core.extents": "Extent",
@@ -184,14 +184,14 @@ __all__ = [
     "LayerBytes", "Letter", "Listing", "Measurement", "MediaTokens", "Member", "Memory",
     "ModelFacts", "Module", "NameSize", "NamedDevice", "Offload", "OffloadPlan", "OnCard", "Origin",
     "OriginKind", "Override", "Packed", "Prediction", "Progress", "Projection", "Quantization",
-    "Reading", "ReadingCost", "Reads", "RecipeFits", "RecipeList", "RecipeSize", "Remark", "Role",
-    "Row", "RowGroup", "RowGroups", "ScanSummary", "Section", "Session", "Severity", "Share",
-    "SizeClass", "SourceChoice", "SpecialToken", "Stage", "Target", "TensorDifference",
-    "TensorInfo", "TensorSpec", "Term", "Timeout", "TokenizerFacts", "Totals", "Training",
-    "TrainingLaunch", "TrainingLine", "Tree", "Unchecked", "VariantFile", "Verdict", "Vocabulary",
-    "WeightBytes", "WeightChanges", "WeightFile", "WeightMethod", "Workspace", "__version__",
-    "audit", "compare", "errors", "explain", "explain_cache", "inspect", "iter_tensors", "memory",
-    "predict", "recipes", "report", "runs", "scan", "tokenizer",
+    "Reading", "ReadingCost", "Reads", "RecipeFits", "RecipeList", "RecipeSize", "Remark",
+    "Reshaped", "Role", "Row", "RowGroup", "RowGroups", "ScanSummary", "Section", "Session",
+    "Severity", "Share", "SizeClass", "SourceChoice", "SpecialToken", "Stage", "Target",
+    "TensorDifference", "TensorInfo", "TensorSpec", "Term", "Timeout", "TokenizerFacts", "Totals",
+    "Training", "TrainingLaunch", "TrainingLine", "Tree", "Unchecked", "VariantFile", "Verdict",
+    "Vocabulary", "WeightBytes", "WeightChanges", "WeightFile", "WeightMethod", "Workspace",
+    "__version__", "audit", "compare", "errors", "explain", "explain_cache", "inspect",
+    "iter_tensors", "memory", "predict", "recipes", "report", "runs", "scan", "tokenizer",
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 #: What an error says, by the names of its arguments.
-_PARTS = ("subject", "found", "expected", "where", "hint")
+PARTS = ("subject", "found", "expected", "where", "hint")
 
 
 class HfinspectError(Exception):
@@ -89,7 +89,7 @@ class HfinspectError(Exception):
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of the error, as the command line prints it under ``"error"``."""
-        parts = {name: getattr(self, name) for name in _PARTS}
+        parts = {name: getattr(self, name) for name in PARTS}
         return {"kind": self.kind, "message": str(self), **parts}
 
 

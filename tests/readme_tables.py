@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from hfinspect.auditing.registry import GROUPS, rules
 from hfinspect.trees.catalog import Family, families
 
 from . import catalog_tables, python_fields
+from .schemas import FOLDER
 
 ROOT = Path(__file__).resolve().parents[1]
 #: README and all of docs/.
@@ -117,6 +119,15 @@ def wire() -> str:
     return table()
 
 
+def schemas() -> str:
+    """The JSON schemas, each with what it describes."""
+    rows = []
+    for path in sorted(FOLDER.glob("*.schema.json")):
+        text = json.loads(path.read_text())["description"]
+        rows.append(f"- [{path.name}](../hfinspect/schemas/{path.name}): {text}")
+    return "\n".join(rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
@@ -126,6 +137,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "left out": catalog_tables.left_out,
     "names": names,
     "requests": requests,
+    "schemas": schemas,
     "verbs": python_fields.verbs,
     "wire": wire,
     "engine-lists": engine_lists,

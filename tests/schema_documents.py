@@ -6,18 +6,23 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hfinspect.analysis.differences import Comparison
+from hfinspect.auditing.registry import Rule
+from hfinspect.cli.cache import KeptHeaders
 from hfinspect.core.cache_derivation import CacheDerivation
 from hfinspect.core.engine_answers import EngineAnswers
 from hfinspect.core.explanation import Explanation
 from hfinspect.core.footprint import Memory
-from hfinspect.core.json_form import SCHEMA_VERSION
 from hfinspect.core.recipe_list import RecipeList
 from hfinspect.core.results import Inspection
 from hfinspect.core.scan_summary import ScanSummary
 from hfinspect.core.tensor import TensorInfo
 from hfinspect.core.tokenizer_facts import TokenizerFacts
+from hfinspect.errors import HfinspectError
+from hfinspect.reports.memory_side_by_side import Memories
+from hfinspect.reports.model_types import Architectures
 from hfinspect.reports.module_tree import ModuleTrees
-from hfinspect.reports.verdict import Audits
+from hfinspect.reports.recipe_lines import Cards
+from hfinspect.reports.verdict import Audits, RuleList
 from hfinspect.scanning.rows import (
     AUDIT_COLUMNS,
     COLUMNS,
@@ -25,11 +30,9 @@ from hfinspect.scanning.rows import (
     MEMORY_COLUMNS,
     TOTALS_COLUMNS,
 )
-from hfinspect.sizing.cards import Card
 
 from .schema_files import Maker, Schema, object_with
 
-_VERSION: Final = {"schema_version": {"const": SCHEMA_VERSION}}
 _TEXT: Final = {"type": "string"}
 
 
@@ -55,29 +58,11 @@ def _inspection(maker: Maker) -> str:
     )
 
 
-def _cards(maker: Maker) -> str:
+def _error(maker: Maker) -> str:
     return maker.document(
-        "memory --on list",
-        "The device names for --on, as hfinspect memory --on list --format json writes them.",
-        object_with(**_VERSION, cards={"type": "array", "items": maker.schema_of(Card)}),
-    )
-
-
-def _memories(maker: Maker) -> str:
-    models = {
-        "description": "in the order in which they were named; each as memory.schema.json "
-        "describes it",
-        "type": "array",
-        "minItems": 2,
-        "items": {
-            "type": "object",
-            "required": ["schema_version", "target", "weights", "at", "verdict"],
-        },
-    }
-    return maker.document(
-        "memory of several models",
-        "Several models side by side, as hfinspect memory A B --format json writes them.",
-        object_with(**_VERSION, models=models),
+        "error",
+        "What --format json prints in place of a result where there is none.",
+        object_with(error=maker.schema_of(HfinspectError)),
     )
 
 
@@ -114,6 +99,11 @@ def _scan_row(maker: Maker) -> str:
 
 
 DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
+    "architectures": _of(
+        Architectures,
+        "architectures",
+        "What the catalog knows, as hfinspect architectures --format json writes it.",
+    ),
     "audit": _of(
         Audits,
         "audit",
@@ -126,13 +116,18 @@ DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
         "What hfinspect explain MODEL --cache --format json prints and CacheDerivation.to_dict() "
         "returns. The bytes of the lines sum up to cache.nbytes.",
     ),
-    "cards": _cards,
+    "cards": _of(
+        Cards,
+        "memory --on list",
+        "The device names for --on, as hfinspect memory --on list --format json writes them.",
+    ),
     "comparison": _of(
         Comparison,
         "comparison",
         "What hfinspect compare A B ... --format json prints: Comparison.to_dict(). Every model "
         "but the first is compared with the first, which is called here, the other there.",
     ),
+    "error": _error,
     "explanation": _of(
         Explanation,
         "explanation",
@@ -140,7 +135,16 @@ DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
         "counts are exact integers.",
     ),
     "inspection": _inspection,
-    "memories": _memories,
+    "kept-headers": _of(
+        KeptHeaders,
+        "cache",
+        "The cache of headers, as hfinspect cache info --format json and cache clear write it.",
+    ),
+    "memories": _of(
+        Memories,
+        "memory of several models",
+        "Several models side by side, as hfinspect memory A B --format json writes them.",
+    ),
     "memory": _of(
         Memory,
         "memory",
@@ -156,6 +160,16 @@ DOCUMENTS: Final[Mapping[str, Callable[[Maker], str]]] = {
         ScanSummary,
         "report",
         "What hfinspect report ROWS --format json prints and ScanSummary.to_dict() returns.",
+    ),
+    "rule": _of(
+        Rule,
+        "audit --explain",
+        "A rule of the audit, as hfinspect audit --explain CODE --format json writes it.",
+    ),
+    "rules": _of(
+        RuleList,
+        "audit --list",
+        "The rules of the audit, as hfinspect audit --list --format json writes them.",
     ),
     "runs": _of(
         EngineAnswers,

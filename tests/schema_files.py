@@ -20,10 +20,9 @@ from functools import cached_property
 from typing import Any, Union, get_args, get_origin
 
 import hfinspect
-from hfinspect.core.formula import Formula
+from hfinspect.auditing.facts.target import TargetFacts
+from hfinspect.auditing.registry import Rule
 from hfinspect.core.json_form import SCHEMA_VERSION, JsonDocument, JsonForm, json_keys
-from hfinspect.core.recipe_bytes import RecipeSize
-from hfinspect.core.recipe_fits import RecipeFits
 from hfinspect.core.tensor import TENSOR_KEYS, TensorInfo
 
 from .python_fields import Line, fields_of_docstring
@@ -130,8 +129,6 @@ class Maker:
         if name not in self.classes:
             self.classes[name] = {}  # a class may hold itself
             self.classes[name] = LIMITS[name] if name in LIMITS else self.object_of(cls)
-            if cls is Formula:
-                self.classes["Tree"] = LIMITS["Tree"]
         return {"$ref": f"#/$defs/{name}"}
 
 
@@ -143,9 +140,6 @@ def keys_of(cls: Any) -> Mapping[str, str]:
     """Key -> field or property, in the order of the JSON."""
     if cls is TensorInfo:
         return {name: name for name in TENSOR_KEYS}
-    if cls is RecipeFits:
-        size = {key: f"size.{name}" for key, name in json_keys(RecipeSize).items()}
-        return {**size, **json_keys(cls)}
     if issubclass(cls, JsonForm):
         return json_keys(cls)
     if hasattr(cls, "_fields"):
@@ -168,9 +162,10 @@ def type_of(cls: Any, name: str) -> Any:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """Annotations; what is imported for types only is public."""
+    """Annotations; what is imported for types only is public, or of a rule."""
     public = {name: getattr(hfinspect, name) for name in hfinspect.__all__}
-    return typing.get_type_hints(thing, None, {**vars(hfinspect.errors), **public})
+    of_rules = {"Rule": Rule, "TargetFacts": TargetFacts}
+    return typing.get_type_hints(thing, None, {**vars(hfinspect.errors), **public, **of_rules})
 
 
 def _line(cls: Any, name: str) -> Line | None:

@@ -11,6 +11,7 @@ from hfinspect.core.choices import LOADERS, SEVERITIES, WEIGHT_METHODS
 from hfinspect.core.components import Role
 from hfinspect.core.tokenizer_facts import MAX_LISTED
 from hfinspect.core.weight_changes import VERDICTS
+from hfinspect.errors import PARTS
 from hfinspect.sizing.training import METHODS, PRECISIONS
 
 _CODE: Final = {"type": "string", "pattern": "^HI[1-5][0-9]{2}$"}
@@ -21,7 +22,6 @@ _COUNTS: Final = {
     "additionalProperties": False,
     "properties": {name: {"type": "integer", "minimum": 0} for name in reversed(SEVERITIES)},
 }
-_SHAPE: Final = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 
 LIMITS: Final[Mapping[str, Any]] = {
     "AuditFinding.code": _CODE,
@@ -41,18 +41,9 @@ LIMITS: Final[Mapping[str, Any]] = {
     "Change.role": {"enum": [role.value for role in Role]},
     "Comparison.differences": {"minItems": 1},
     "EngineAnswer.engine": {"enum": list(LOADERS)},
-    "Expectation.reshaped": {
-        "type": "object",
-        "additionalProperties": {
-            "type": "object",
-            "required": ["found", "expected"],
-            "additionalProperties": False,
-            "properties": {"found": _SHAPE, "expected": _SHAPE},
-        },
-    },
     "HfinspectError": {
         "type": "object",
-        "required": ["kind", "message", "subject", "found", "expected", "where", "hint"],
+        "required": ["kind", "message", *PARTS],
         "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
     },
     "Inspection.hub": {"description": "what the Hub says of the repo; null where it was not asked"},
@@ -67,22 +58,17 @@ LIMITS: Final[Mapping[str, Any]] = {
         "description": "bytes that are counted with another tensor: nbytes minus these, summed, is "
         "the total"
     },
-    "Tree": {
-        "anyOf": [
-            {"type": "integer"},
-            {"type": "string"},
-            {
-                "type": "object",
-                "required": ["op", "args"],
-                "additionalProperties": False,
-                "properties": {
-                    "op": {"enum": ["+", "*", "^", "/"]},
-                    "args": {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/Tree"}},
-                },
-            },
-        ]
+    "KeptHeaders.action": {"enum": ["info", "clear", "kept"]},
+    "Memories.models": {
+        "type": "array",
+        "minItems": 2,
+        "items": {
+            "type": "object",
+            "required": ["schema_version", "target", "weights", "at", "verdict"],
+        },
     },
-    "Formula.tree": {"$ref": "#/$defs/Tree"},
+    "Op.args": {"minItems": 2},
+    "Rule.code": _CODE,
     "TokenizerFacts.added_tokens": {"maxItems": MAX_LISTED},
     "ChatTemplate.modalities": {"type": "array", "items": {"enum": ["image", "video", "audio"]}},
     "WeightChanges.method": {"enum": list(WEIGHT_METHODS)},

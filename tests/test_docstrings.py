@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,21 @@ def test_every_field_of_a_public_type_has_a_line() -> None:
         if (documented := [line.name for line in python_fields.documented(name)]) != fields
     }
     assert differing == {}
+
+
+def test_a_field_is_described_once() -> None:
+    """Where it has a line, the words above the lines do not say it again."""
+    twice = [
+        f"{path.stem}.{node.name}.{name}"
+        for path in MODULES
+        if "Fields:" in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        for above, _, lines in [(ast.get_docstring(node) or "").partition("Fields:\n")]
+        for name in re.findall(r"^    (\w+)(?: \[.+?\])?: ", lines, re.MULTILINE)
+        if f"``{name}``" in above
+    ]
+    assert twice == []
 
 
 def test_what_public_signatures_name_is_exported() -> None:

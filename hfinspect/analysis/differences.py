@@ -26,12 +26,7 @@ _Key = tuple[ChangeKind, str, str | None, str | None, str]
 
 @dataclass(frozen=True)
 class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "structural": "role"}):
-    """One difference, folded over layers: ``name`` has the layer number replaced by ``N``.
-
-    ``kind`` is ``only_here`` (in the first model), ``only_there`` (in the other), ``shape``,
-    ``dtype``, or ``packing`` (the same parameters, packed differently). ``layers`` are the layers
-    concerned, empty for tensors outside layers. ``here`` and ``there`` are shapes or dtypes or
-    both. ``role`` is that of the tensors: ``parameter``, ``buffer`` or ``quantization``.
+    """One difference, folded over layers.
 
     Fields:
         kind: ``only_here``, ``only_there``, ``shape``, ``dtype``, or ``packing`` (as many
@@ -39,8 +34,8 @@ class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "struc
         name: of the tensors, the layer's number as ``N``
         layers [indices, from 0]: layers concerned; empty outside of layers
         count [tensors]: number of tensors with this difference
-        here: shape or dtype in the first model
-        there: shape or dtype in the other
+        here: shape or dtype or both in the first model
+        there: shape or dtype or both in the other
         role: ``parameter``, ``buffer`` or ``quantization``
     """
 

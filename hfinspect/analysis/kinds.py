@@ -23,15 +23,10 @@ _NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
 class Pattern(NamedTuple):
     """Tensors that differ in numbers of their names alone, in all layers that have them.
 
-    ``layers`` are those of ``stack``, empty outside of layers; ``inside`` is the name within its
-    layer, with ranges for the other numbers. ``parameters`` are unique ones of the class, so 0 for
-    what is tied or beyond it; ``nbytes`` are stored, those of a shared storage once. Both are sums
-    over all ``tensors``, None where one is unknown.
-
     Fields:
         stack: dotted name of the list of layers; empty outside of layers
         layers [indices, from 0]: that have it
-        inside: the name within the layer
+        inside: the name within the layer, with ranges for other numbers
         shape [elements along each axis]: of each tensor
         dtype: of each tensor; None if unknown
         component: embedding, attention, mlp, ...
@@ -40,8 +35,10 @@ class Pattern(NamedTuple):
         tied: whether another tensor is counted in its place
         beyond: why the class does not define it; None if it does
         tensors [tensors]: how many there are
-        parameters [parameters]: of all of them
-        nbytes [bytes]: of all of them
+        parameters [parameters]: of all of them, unique ones of the class: 0 for what is tied or
+            beyond it; None where one is unknown
+        nbytes [bytes]: of all of them as stored, those of a shared storage once; None where one is
+            unknown
     """
 
     stack: str

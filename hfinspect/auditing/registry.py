@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.choices import SEVERITIES
+from ..core.choices import SEVERITIES, Severity
 from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..errors import UsageError
@@ -44,11 +44,22 @@ Check = Callable[["TargetFacts"], Iterable[RuleFinding]]
 
 @dataclass(frozen=True)
 class Rule(JsonForm, without="check", names={"name": "rule"}, after={"deep": "severity"}):
-    """One rule. ``deep`` rules need the values and run only when asked to."""
+    """One rule.
+
+    Fields:
+        code: such as ``HI203``
+        name: its short name
+        severity: ``note``, ``warning`` or ``error``, where a finding says no other
+        what: what it looks for
+        why: why that matters
+        fix: how to correct it
+        check: finds it; no part of the JSON
+        deep: whether it needs the values and runs with ``--deep`` only
+    """
 
     code: str
     name: str
-    severity: str
+    severity: Severity
     what: str
     why: str
     fix: str

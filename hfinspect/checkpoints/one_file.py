@@ -33,14 +33,12 @@ T_co = TypeVar("T_co", covariant=True)
 class Read(Generic[T_co]):
     """What reading one file gave.
 
-    With an ``error`` there may be a value all the same, as far as the file could be understood: the
-    tensors of a header that breaks a rule, an index without the entries that are refused.
-
     Fields:
         path: below the model's root
         size [bytes]: of the file; None if unknown
         value: None where there is none, and for ``null`` in JSON
-        error: the first thing for which the file is refused
+        error: the first thing for which the file is refused; as far as it could be understood there
+            is a value all the same: the tensors of a header that breaks a rule
         text: the bytes of a small file, as far as they could be read
     """
 

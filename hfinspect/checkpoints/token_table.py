@@ -69,8 +69,7 @@ MAX_ID: Final = 2**32
 
 @dataclass(frozen=True)
 class TokenTable:
-    """One file's tokens. ``ids`` are those of the vocabulary, ``added`` the tokens added to it;
-    ``kind`` is the model's name in tokenizer.json, by its form where the file has none.
+    """One file's tokens.
 
     Fields:
         file: where they stand

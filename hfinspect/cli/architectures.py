@@ -23,7 +23,7 @@ def architectures(
 
     Exit code 5 if no name contains TEXT.
     """
-    from ..reports.model_types import lay_out, to_dict
+    from ..reports.model_types import Architectures, lay_out
     from ..trees.catalog import families, nothing_like
     from .output import emit
 
@@ -35,4 +35,4 @@ def architectures(
     ]
     if not matching:
         raise nothing_like(wanted)
-    emit(format_, lambda: lay_out(matching, wanted), lambda: to_dict(matching), output)
+    emit(format_, lambda: lay_out(matching, wanted), Architectures(matching).to_dict, output)

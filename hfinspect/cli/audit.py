@@ -245,15 +245,14 @@ def _show(
 
 
 def _list(rules: Sequence[Rule], format_: str, output: Path | None) -> None:
-    from ..core.json_form import plain
-    from ..reports.verdict import lay_out_rules
+    from ..reports.verdict import RuleList, lay_out_rules
     from .output import emit
 
     _not_of_rules("--list", format_)
     emit(
         format_,
         lambda: lay_out_rules(rules, lines=format_ == "table"),
-        lambda: {"rules": plain(rules)},
+        RuleList(rules).to_dict,
         output,
     )
 

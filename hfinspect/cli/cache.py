@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from ..core.json_form import JsonForm
+from ..core.records import dataclass
+from ..sources.header_cache import CacheInfo, HeaderCache
 from . import options
 from .cache_directory import directory
 
-if TYPE_CHECKING:
-    from ..sources.header_cache import CacheInfo
+
+@dataclass(frozen=True)
+class KeptHeaders(JsonForm, flat="info", after={"action": "path"}):
+    """The cache of headers, and what was done with it.
+
+    Fields:
+        info: where it is and how full
+        action: ``info``, ``clear``, or ``kept`` where nobody confirmed that it be cleared
+    """
+
+    info: CacheInfo
+    action: str
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +71,6 @@ def cache(
     from ..core.text import byte_size
     from ..errors import UsageError
     from ..reports.document import Document, Facts
-    from ..sources.header_cache import HeaderCache
     from .output import emit
 
     if action not in ("info", "clear"):
@@ -78,12 +90,6 @@ def cache(
     emit(
         format_,
         lambda: Document("", (facts,)),
-        lambda: {
-            "path": info.path,
-            "action": action,
-            "entries": info.entries,
-            "nbytes": info.nbytes,
-            "max_bytes": info.max_bytes,
-        },
+        KeptHeaders(info, action).to_dict,
         None,
     )

@@ -88,7 +88,7 @@ def show(
     emit(
         format_,
         lambda: lay_out(comparison, drawn=format_ == "html"),
-        lambda: comparison.to_dict(),
+        comparison.to_dict,
         output,
     )
     return comparison

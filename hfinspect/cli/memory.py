@@ -117,17 +117,17 @@ def _quantized(
 
 def _listed(format_: str, output: Path | None) -> None:
     """The devices that are known by name."""
-    from ..reports.recipe_lines import cards_to_dict, lay_out_cards
+    from ..reports.recipe_lines import Cards, lay_out_cards
     from ..sizing.cards import cards
     from .output import emit
 
     all_cards = list(cards().values())
-    emit(format_, lambda: lay_out_cards(all_cards), lambda: cards_to_dict(all_cards), output)
+    emit(format_, lambda: lay_out_cards(all_cards), Cards(all_cards).to_dict, output)
 
 
 def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Path | None) -> None:
     from .. import api
-    from ..reports.memory_side_by_side import lay_out, to_dict
+    from ..reports.memory_side_by_side import Memories, lay_out
     from .output import emit
     from .reading_line import reading_line
 
@@ -137,7 +137,7 @@ def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Pa
             api.memory(model, **asked, progress=share)
             for model, share in zip(models, shares, strict=True)
         ]
-    emit(format_, lambda: lay_out(memories), lambda: to_dict(memories), output)
+    emit(format_, lambda: lay_out(memories), Memories(memories).to_dict, output)
     _end_with(memories)
 
 

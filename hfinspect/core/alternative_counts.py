@@ -64,8 +64,7 @@ class KnownModel(Candidate, names={"name": "model", "value": "parameters"}):
 
 @dataclass(frozen=True)
 class NameSize(JsonForm, after={"says": "text"}):
-    """A size in the model's name. ``reached`` are the counts that round to it; where none does,
-    ``nearest`` is the one that comes closest.
+    """A size in the model's name.
 
     Fields:
         text: as the name has it, such as ``7B``
@@ -73,7 +72,7 @@ class NameSize(JsonForm, after={"says": "text"}):
         high [parameters]: the smallest larger count that does not
         says: what the size in the name means
         reached: the counts that round to it
-        nearest: the nearest count
+        nearest: the one that comes closest, where none rounds to it
     """
 
     text: str
@@ -104,14 +103,14 @@ class Measurement(
     JsonForm,
     after={"complete": "components", "unexplained": "complete", "differences": "unexplained"},
 ):
-    """The headers next to the derivation. ``unexplained`` is what the differences,
-    tensor by tensor, do not account for.
+    """The headers next to the derivation.
 
     Fields:
         parameters [parameters]: unique ones in the headers; None where a packing is unknown
         components [parameters]: by component
         differences: tensors that differ
-        unexplained [parameters]: parameters that the differences do not explain; None if unknown
+        unexplained [parameters]: that the differences, tensor by tensor, do not account for; None
+            if unknown
         complete: False if a shard is missing
     """
 
@@ -165,21 +164,16 @@ class Against(
 ):
     """``--against``: the smallest sets of conventions that lead from the exact total to a number.
 
-    ``text`` is the number as written; ``fits`` are the counts, from the first up to the second,
-    which is not one of them, that it stands for: several where it is rounded (``124M``).
-    ``closed`` and ``other`` are the closed forms of the two, in the same letters; ``terms`` where
-    they differ. Without ``readings`` none was found among ``searched`` conventions.
-
     Fields:
         text: the number as it was written
         number [parameters]: the count that was given
         fits [parameters]: the smallest count that rounds to it, the next that does not
         difference [parameters]: given minus exact
-        readings: the smallest sets of conventions that lead to it
+        readings: the smallest sets of conventions that lead to it; empty where none was found
         searched [conventions]: number of conventions that were tried
         at_most [conventions]: largest number that was combined
         closed: the exact closed form; None where it is too long
-        other: the closed form of the other count, or None
+        other: the closed form of the other count in the same letters, or None
         terms: the terms in which the two closed forms differ
         known: a well-known model of this size, for a rounded count without a reading
     """

@@ -20,13 +20,10 @@ SEVERAL: Final = "it is a model of several parts; size one of them"
 
 @dataclass(frozen=True)
 class CacheGroup(JsonForm):
-    """Layers that store the same. ``layers`` is how many, ``label`` what they keep (``keys and
-    values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
-    all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
-    ``grows``: one more row for each token. ``formula`` derives ``elements`` from config keys.
+    """Layers that store the same.
 
     Fields:
-        label: what the layers store
+        label: what the layers store: ``keys and values``, ``latent``, ``recurrent state``, ...
         layers [layers]: number of layers
         elements [elements]: for a token (rows) or a sequence (states), in all these layers
         dtype: of the elements
@@ -50,14 +47,7 @@ class CacheGroup(JsonForm):
 
 @dataclass(frozen=True)
 class CacheSize(JsonForm, after={"encoder_tokens": "batch", "layers": "notes"}):
-    """Bytes of a cache for ``batch`` sequences of ``tokens``, as ``engine`` holds it.
-
-    ``kv_bytes`` are keys and values (latents, indexers and cross-attention too), ``state_bytes``
-    recurrent and convolution states, ``nbytes`` both. ``fixed`` are bytes a sequence that do not
-    grow with tokens, ``per_token`` the bytes that the next token adds to a sequence at this
-    context, ``per_token_first`` those of a sequence's first token, ``knee`` the context at which
-    the last window is full (None without windows). ``dtype`` is that of keys and values;
-    ``assumed`` says why where the config names none.
+    """Bytes of a cache for some sequences of some tokens, as an engine holds it.
 
     Fields:
         engine: the engine whose rules apply
@@ -66,10 +56,10 @@ class CacheSize(JsonForm, after={"encoder_tokens": "batch", "layers": "notes"}):
         batch [sequences]: at once
         dtype: of keys and values
         nbytes [bytes]: of all sequences
-        kv_bytes [bytes]: keys, values, latents and the like
+        kv_bytes [bytes]: keys and values; latents, indexers and cross-attention too
         state_bytes [bytes]: recurrent and convolution states
         fixed [bytes per sequence]: bytes that do not grow with tokens
-        per_token [bytes]: bytes that the next token adds to a sequence
+        per_token [bytes]: bytes that the next token adds to a sequence at this context
         per_token_first [bytes]: bytes that the first token adds to a sequence
         knee [tokens]: tokens at which the last window is full; None without windows
         layers: layers grouped by what they store

@@ -13,7 +13,7 @@ from .tensor import StoredTensor
 
 @dataclass(frozen=True)
 class Finding(JsonForm, after={"severity": "rule"}):
-    """A remark that does not stop the reading; ``rule`` is stable, ``text`` for people.
+    """A remark that does not stop the reading.
 
     Fields:
         rule: a stable name, for scripts

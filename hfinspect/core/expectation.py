@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import NamedTuple
 
 from .json_form import JsonForm
 from .records import dataclass
@@ -63,8 +63,6 @@ NO_SIZES = "no-sizes"
 class Assumed(JsonForm):
     """The class that hfinspect assumes if the config names none, and why.
 
-    ``other`` is the other common class: the base model, or one with a language model's head.
-
     Fields:
         architecture: the assumed class
         because: the reason, as part of a sentence
@@ -85,40 +83,38 @@ class Assumed(JsonForm):
         return f"{text}; {self.other} has {self.other_parameters:,} parameters"
 
 
+class Reshaped(NamedTuple):
+    """The two shapes of a tensor that is not as predicted.
+
+    Fields:
+        found [elements along each axis]: in the file
+        expected [elements along each axis]: as predicted
+    """
+
+    found: tuple[int, ...]
+    expected: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Expectation(JsonForm):
     """The prediction of config.json next to the headers.
-
-    ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
-    holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
-    ``unsaved`` are held and known, but the class ties them to others or does not save them, and
-    the count of the files has them all the same.
 
     Fields:
         parameters [parameters]: unique ones, by the catalog
         missing: names of predicted tensors that no file holds
         unexpected: names of tensors in files that are not predicted
-        unsaved: names of tensors in files that the class defines but does not save
-        reshaped [elements along each axis]: name -> (shape in the file, predicted shape)
+        unsaved: names of tensors in files that the class defines but ties or does not save; the
+            count of the files has them all the same
+        reshaped: name -> its two shapes
     """
 
     parameters: int
     missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
     unsaved: tuple[str, ...] = ()
-    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
-        default_factory=dict, hash=False
-    )
+    reshaped: Mapping[str, Reshaped] = field(default_factory=dict, hash=False)
 
     @property
     def agrees(self) -> bool:
         """Whether names and shapes are just those predicted."""
         return not (self.missing or self.unexpected or self.reshaped)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        shapes = {
-            name: {"found": list(stored), "expected": list(expected)}
-            for name, (stored, expected) in self.reshaped.items()
-        }
-        return {**super().to_dict(), "reshaped": shapes}

@@ -81,10 +81,6 @@ class Explanation(
 ):
     """The derivation of a model's parameter count from its config.json.
 
-    ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config;
-    ``beyond`` is what files hold, or may hold, next to it. ``nbytes`` are the bytes as stored, None
-    where they are unknown, and ``quantization`` the method if the weights are quantised.
-
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
@@ -94,12 +90,13 @@ class Explanation(
         letters: the symbols of the formulas
         sections: the ledger, in the order of the modules
         shares: sums by component
-        parameters [parameters]: unique ones, exact
+        parameters [parameters]: unique ones, exact; those of ``inspect`` on the same config
         closed: one formula for the whole count; None if it is too long
         closed_note: why it is None, or what it omits
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
-        beyond: tensors in files that the class does not define
+        beyond: tensors in files that the class does not define; from a config, those that files
+            may hold
         assumed: the assumed class, if the config names none
         embedding [parameters]: unique ones of embeddings
         nbytes [bytes]: as stored; None where unknown

@@ -28,13 +28,11 @@ class NamedDevice(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict(JsonForm):
-    """Whether ``capacity`` bytes hold what is needed, which is between ``least`` and ``most``.
-
-    Where both are known and equal, the answer compares one number. Else it is ``fits`` only where
-    ``most`` fits, ``does not fit`` only where ``least`` does not, and ``depends`` in between.
+    """Whether a device holds what is needed.
 
     Fields:
-        answer: ``fits``, ``does not fit`` or ``depends``
+        answer: ``fits`` where ``most`` fits, ``does not fit`` where ``least`` does not, ``depends``
+            in between
         text: the answer as a reader sees it, with what it depends on
         least [bytes]: that one device holds at least
         most [bytes]: that one device holds at most; None where no limit is known

@@ -20,22 +20,17 @@ class Flops(
     """Matrix products alone, as torch's FlopCounterMode counts them; norms, activations, softmax
     and rotary positions are left out.
 
-    ``matrix_parameters`` are the elements of the matrices that a token is multiplied with (k of n
-    experts; a tied head counts as the product it is). ``attention_full`` is the whole square of
-    ``tokens`` × ``tokens``, which an eager kernel computes; ``attention_causal`` half of it, as
-    kernels that skip the upper triangle. ``next_token`` is one more token of each sequence at that
-    context, windows heeded. ``six_nd`` is the rule of thumb 6 · N · D for a training step over the
-    same tokens (N: parameters that are active for a token);
-    ``step`` is three forward passes, counted with the full square.
-
     Fields:
         tokens [tokens]: of each sequence
         batch [sequences]: at once
-        matrix_parameters [parameters]: of the matrices that a token meets
+        matrix_parameters [parameters]: of the matrices that a token is multiplied with (k of n
+            experts; a tied head counts as the product it is)
         matrices [FLOPs]: of the matrix products of all tokens
-        attention_full [FLOPs]: of attention, full square
-        next_token [FLOPs]: for one more token per sequence
-        six_nd [FLOPs]: the rule of thumb for a step of training
+        attention_full [FLOPs]: of attention, the whole square of ``tokens``, as an eager kernel
+            computes it
+        next_token [FLOPs]: for one more token per sequence at that context, windows heeded
+        six_nd [FLOPs]: the rule of thumb for a step of training: 6 · N · D, of the parameters N
+            that are active for a token and the same tokens
         formula: of ``matrices``
         attention_formula: of ``attention_full``
     """
@@ -52,6 +47,7 @@ class Flops(
 
     @property
     def attention_causal(self) -> int:
+        """Half the square, of kernels that skip the upper triangle."""
         return self.attention_full // 2
 
     @property

@@ -22,16 +22,14 @@ from .training_bytes import Training
 
 @dataclass(frozen=True)
 class WeightBytes(JsonForm):
-    """Bytes of the weights. ``nbytes`` are those that the class loads, exact from headers or from
-    the config's own dtypes, None where a packing or dtype is not known (``unknown`` says why);
-    ``per_device`` those of the fullest device under tensor parallelism. ``widths`` are bytes at
-    float32, 16 bits, int8 and int4.
+    """Bytes of the weights.
 
     Fields:
-        nbytes [bytes]: bytes that the class loads; None if unknown
+        nbytes [bytes]: bytes that the class loads, exact from headers or from the config's own
+            dtypes; None where a packing or dtype is unknown
         source: ``checkpoint`` or ``config``
         parameters [parameters]: unique ones
-        per_device [bytes]: on the fullest device
+        per_device [bytes]: on the fullest device under tensor parallelism
         widths [bytes]: at float32, 16 bits, int8 and int4
         unknown: why ``nbytes`` is None
     """
@@ -48,9 +46,7 @@ class WeightBytes(JsonForm):
 class Workspace(JsonForm, after={"nbytes": ""}):
     """A limit, not an exact number: what a step needs in addition to weights and cache, in bytes.
 
-    What is added up is each engine's own: ``logits`` while tokens are chosen, ``activation`` what
-    the largest moment of a step holds above them, ``runtime`` the device's own context and
-    libraries, with all that the engine leaves free of a device (SGLang).
+    What is added up is each engine's own.
 
     Fields:
         logits [bytes]: of the positions that tokens are chosen from, with their copies
@@ -90,15 +86,13 @@ class Stage(JsonForm):
 
 @dataclass(frozen=True)
 class AtContext(JsonForm, after={"context": ""}):
-    """The sum at one context on the fullest device: ``total`` is weights, cache and the workspace's
-    limit; None where the weights' bytes or the limit are not known. ``fits`` None: no device was
-    named, or the sum is not known.
+    """The sum at one context on the fullest device.
 
     Fields:
         cache: of all sequences
         workspace: upper limit of what a step needs in addition; None where unknown
         total [bytes]: weights, cache and workspace on one device; None where unknown
-        fits: whether the device holds it; None without a device
+        fits: whether the device holds it; None without a device, or where the sum is unknown
         weights [bytes]: on that device; None where unknown
         stage [index, from 0]: of the pipeline that the device is in; None without one
     """
@@ -125,13 +119,6 @@ class Memory(
 ):
     """What a model needs to run: weights, cache and workspace at one or more contexts.
 
-    ``at`` has one entry a context, the main one last. ``own_context`` is the longest that the
-    config allows, ``assumed_dtype`` says where the cache's dtype comes from. ``cache_unknown`` is
-    the reason where a cache cannot be given (``at`` is then empty). ``device`` is what was named;
-    ``max_context`` at this batch and ``max_batch`` at this context are
-    those that still fit, None without a device; ``smallest_card`` is the known card that holds the
-    main entry.
-
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
@@ -147,7 +134,7 @@ class Memory(
         precision: the dtype or packing of the weights in a few words
         weights: bytes of the weights
         at: one sum for each context, the main one last
-        cache_unknown: why the cache is unknown; empty if it is known
+        cache_unknown: why the cache is unknown, and ``at`` empty; empty if it is known
         workspace_unknown: why no entry has a workspace; empty if they have one
         device: what was named; None without one
         verdict: whether the device holds it, or the training; None without a device

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from .json_form import JsonForm, plain
+from .json_form import JsonForm
 
 _MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
-class Op:
-    """``+`` and ``*`` of two or more, ``^`` of a base and an exponent, ``/`` of two."""
+class Op(JsonForm):
+    """In JSON ``{"op": "*", "args": [4, {"op": "^", "args": ["H", 2]}]}``.
+
+    Fields:
+        op: ``+`` and ``*`` of two or more, ``^`` of a base and an exponent, ``/`` of two
+        args: numbers, letters and operations
+    """
 
     op: Literal["+", "*", "^", "/"]
     args: tuple[Tree, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"op": "*", "args": [4, {"op": "^", "args": ["H", 2]}]}``."""
-        return {"op": self.op, "args": plain(self.args)}
 
 
 #: A number, a letter, or an operation.

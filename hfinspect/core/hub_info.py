@@ -10,15 +10,12 @@ from .records import dataclass
 class HubInfo(JsonForm):
     """The model card's licence and library, and the Hub's own state of the repo; None is unknown.
 
-    ``gated`` is ``auto`` or ``manual`` (how access is granted), or False. ``last_modified`` is as
-    the Hub writes it (ISO 8601, UTC). ``task`` is the Hub's ``pipeline_tag``.
-
     Fields:
         license: the licence in the model card
-        gated: ``auto``, ``manual`` or False
+        gated: ``auto`` or ``manual`` (how access is granted), or False
         last_modified [ISO 8601, UTC]: time of the last commit
         library: the library that loads it
-        task: the pipeline tag
+        task: the Hub's ``pipeline_tag``
         tags: as the Hub lists them
     """
 

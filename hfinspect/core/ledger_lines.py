@@ -33,23 +33,19 @@ class Row(
     names={"count": "formula", "value": "parameters"},
     after={"status": "kind", "tied_to": "status", "parameters": "formula"},
 ):
-    """A line of the ledger: a module, a group of modules (with ``indent`` less than what it holds)
-    or, ``level`` ``tensor``, one tensor of a module.
-
-    Numbers are those of one layer inside a section of layers. ``status`` is ``counted``, or why
-    the row adds nothing: ``tied``, ``buffer``.
+    """A line of the ledger; in a section of layers its numbers are those of one layer.
 
     Fields:
         path: dotted path of the module or tensor
         label: as the ledger shows it
         indent [steps]: how deep it lies in its section
-        level: ``module``, ``group`` or ``tensor``
+        level: ``module``, ``group`` (of the deeper ones that follow) or ``tensor`` of a module
         component: embedding, attention, mlp, ...
         kind: its function: ``query``, ``gate``, ``lm_head``, ...
         weights [parameters]: without biases; None where there are none
         biases [parameters]: None where there are none
         count [parameters]: of one layer
-        status: ``counted``, ``tied`` or ``buffer``
+        status: ``counted``, or why the row adds nothing: ``tied`` or ``buffer``
         tied_to: the tensor that it is counted with; None if it counts itself
     """
 
@@ -73,8 +69,7 @@ class Row(
 
 @dataclass(frozen=True)
 class Share(JsonForm, names={"value": "parameters"}, after={"parameters": "biases"}):
-    """Weights and biases of one component. ``formula`` is None where it would be
-    too long to read.
+    """Weights and biases of one component.
 
     Fields:
         component: embedding, attention, mlp, ...
@@ -99,10 +94,7 @@ class Section(
     names={"shares": "components", "value": "one_value"},
     after={"one_value": "one", "parameters": "total"},
 ):
-    """Consecutive lines: modules outside the layers, or one layer of ``layers`` equal ones.
-
-    ``one`` is the sum of the rows, ``total`` that sum times the number of layers; both None where
-    too long. ``layers`` is empty outside the layers.
+    """Consecutive lines: modules outside the layers, or one of several equal layers.
 
     Fields:
         title: as the report shows it

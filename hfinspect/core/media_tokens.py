@@ -73,16 +73,13 @@ NOT_READ: Final = "they follow from the processor's files, which this answer doe
 class MediaTokens(JsonForm):
     """What one item takes of the context and of the cache.
 
-    ``tokens`` are positions of the text model's own sequence; ``cross_tokens`` positions that its
-    cross-attention keeps next to it (Llama 3.2 Vision). ``derivation`` are the steps from the
-    item's size to the number.
-
     Fields:
         kind: ``image``, ``video`` or ``audio``
         item: its size
         count [items]: that were named
         tokens [tokens]: of one item, in the text model's sequence; None where unknown
-        cross_tokens [tokens]: of one item, that cross-attention keeps
+        cross_tokens [tokens]: of one item, that cross-attention keeps next to them (Llama 3.2
+            Vision)
         cache_bytes [bytes]: of the cache of one item alone; None where unknown
         derivation: steps from the size to the tokens
         settings: where the processor's settings come from

@@ -27,13 +27,11 @@ class LayerBytes(JsonForm):
 
 @dataclass(frozen=True)
 class OffloadPlan(JsonForm):
-    """One way to split the model. ``flags`` are those of llama.cpp; ``gpu_layers`` its ``-ngl``:
-    the output layer, and so many repeating layers less one, the last ones. ``cpu_experts`` are
-    the first layers whose experts stay on the CPU.
+    """One way to split the model.
 
     Fields:
         flags: of llama.cpp's programs
-        gpu_layers [layers]: on the GPU, the output layer counted as one
+        gpu_layers [layers]: on the GPU (``-ngl``): the last ones, the output layer counted as one
         cpu_experts [layers]: the first ones, whose experts stay on the CPU
         gpu_weights [bytes]: on all GPUs
         gpu_cache [bytes]: on all GPUs

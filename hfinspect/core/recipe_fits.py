@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .json_form import JsonForm
 from .recipe_bytes import RecipeSize
 from .records import dataclass
@@ -11,12 +9,11 @@ from .records import dataclass
 
 @dataclass(frozen=True)
 class HeldAt(JsonForm):
-    """Whether a device holds a recipe at one context. ``total`` are weights, cache and the
-    workspace's limit.
+    """Whether a device holds a recipe at one context.
 
     Fields:
         context [tokens]: of each sequence; None for a model that keeps nothing between passes
-        total [bytes]: on the device; None where unknown
+        total [bytes]: weights, cache and the workspace's limit; None where unknown
         fits: whether the device holds it; None where that is not known
     """
 
@@ -46,7 +43,7 @@ class OnCard(JsonForm):
 
 
 @dataclass(frozen=True)
-class RecipeFits(JsonForm, without="size"):
+class RecipeFits(JsonForm, flat="size"):
     """One row: a recipe's bytes, and each card of the table.
 
     Fields:
@@ -58,7 +55,3 @@ class RecipeFits(JsonForm, without="size"):
     size: RecipeSize
     on: tuple[OnCard, ...]
     largest: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form: the size's keys, then its own."""
-        return {**self.size.to_dict(), **super().to_dict()}

@@ -60,18 +60,15 @@ OriginKind: TypeAlias = Literal["hub", "cache", "directory", "file", "mapping"]
 class Origin(JsonForm, without="hub"):
     """What was read, as reports name it.
 
-    ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
-    ``mapping`` (a config given in Python). ``revision`` was asked, ``commit`` was read. ``hub`` is
-    what the Hub said of the repo when it listed its files; None where it was not asked.
-
     Fields:
-        kind: ``hub``, ``directory``, ``file``, ``cache`` or ``mapping``
+        kind: ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
+            ``mapping`` (a config given in Python)
         name: the model, as reports name it
         repo_id: ``org/name``; None for local targets
         revision: the branch, tag or commit that was named
         commit: the commit that was read, 40 hex digits
         path: on this disk; None where it was read from the Hub
-        hub: the Hub's facts about the repo; None without a request
+        hub: the Hub's facts about the repo when it listed its files; None without a request
     """
 
     kind: OriginKind

@@ -25,12 +25,11 @@ from .tensor import TensorInfo
 
 @dataclass(frozen=True)
 class Totals(JsonForm):
-    """A group's sums. ``parameters`` is unique (tied weights once, buffers and bookkeeping not at
-    all, only those of the class) and None where a tensor's packing is unknown; ``nbytes`` is None
-    where a dtype is.
+    """A group's sums.
 
     Fields:
-        parameters [parameters]: unique ones; None where a tensor's packing is unknown
+        parameters [parameters]: unique ones of the class: tied weights once, without buffers and
+            bookkeeping; None where a tensor's packing is unknown
         tensors [tensors]: how many tensors the group has
         nbytes [bytes]: as stored; None where a dtype is unknown
     """
@@ -79,14 +78,6 @@ class Quantization(
 ):
     """How the weights are packed.
 
-    ``method`` is the key that the config names, ``scheme`` what was found (``NVFP4``, ``AWQ
-    gemm``). ``bits`` are those of one packed weight, None if they differ or are not whole;
-    ``widths`` are the packed parameters by bits (by type for GGUF). ``packed_bytes`` are the bytes
-    of the packed weights alone, ``roles`` the bytes by what they hold: weights, scales, zero
-    points, tables. ``packed_parameters`` and ``packed_bytes`` are None where a packing is unknown.
-    ``group_size`` is the number of weights that share a scale, if the config names one for all;
-    ``declared_in`` the place where the method is named.
-
     Fields:
         method: the key that the config names, such as ``gptq``
         bits [bits]: of one packed weight; None if they differ or are not whole
@@ -130,9 +121,6 @@ class Quantization(
 @dataclass(frozen=True)
 class Member(JsonForm):
     """One part of a model that consists of several: a component of a pipeline, a module.
-
-    ``declared`` is the class that the pipeline names, ``predicted`` what the part's config.json
-    predicts (None if the catalog does not know it).
 
     Fields:
         name: the folder, or the place in modules.json
@@ -192,8 +180,7 @@ class VariantFile(JsonForm, without="parameters", after={"bits_per_weight": "siz
 
 @dataclass(frozen=True)
 class Adapter(JsonForm):
-    """The settings of a PEFT adapter. ``base_parameters`` is None where the base model was not
-    reached; the adapter's own parameters are those of the inspection.
+    """The settings of a PEFT adapter, whose own parameters are those of the inspection.
 
     Fields:
         type: the PEFT type, such as ``LORA``
@@ -226,18 +213,7 @@ class Inspection(
 ):
     """What is inside a model.
 
-    ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
-    ``parameters`` are the unique parameters of the class, ``active_parameters`` those of them that
-    serve one token, ``components`` and ``parts`` their sums; ``beyond`` is what the files hold next
-    to them (multi-token prediction, tensors that the class does not have). ``stored`` are the
-    elements in the files, ``logical`` the parameters in the files before ties are merged,
-    ``buffers`` the elements that are not parameters; they, ``nbytes`` and ``dtypes`` cover all that
-    is stored.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
-    pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
-    and third, ``variants`` the quantisations to choose from, ``contents`` what the file says of
-    itself (GGUF's key-values, what a training checkpoint holds), ``facts`` how the model is built
-    (layers, width, heads, ...) by its config's or GGUF's keys; a pipeline's are its members'.
-    ``overrides`` are the config keys that were changed for this answer.
+    None means unknown, and a finding says why.
 
     Fields:
         target: the model as it was named
@@ -248,7 +224,8 @@ class Inspection(
         architecture: the class that the config names, or that was assumed
         catalogued: whether the catalog knows the class
         format: ``safetensors``, ``torch`` or ``gguf``; None without files
-        facts: sizes and counts of the model
+        facts: sizes and counts of the model, by its config's or GGUF's keys; those of a pipeline
+            are its members'
         parameters [parameters]: unique ones of the class, tied weights once, without buffers,
             unpacked; None if a packing is unknown
         parameters_with_head [parameters]: with a tied head counted separately; None without one
@@ -261,9 +238,9 @@ class Inspection(
         bookkeeping [elements]: of a quantisation: scales, zero points, tables
         nbytes [bytes]: of all tensors as stored, those of a shared storage once; None where a dtype
             is unknown
-        components: sums by component: ``embedding``, ``attention``, ...
-        parts: sums by part: ``text``, ``vision``, ...
-        dtypes: sums by dtype, as safetensors spells it
+        components: sums of ``parameters`` by component: ``embedding``, ``attention``, ...
+        parts: sums of ``parameters`` by part: ``text``, ``vision``, ...
+        dtypes: sums of all that is stored by dtype, as safetensors spells it
         cache: the least cache for one sequence of the model's own context (engine ``logical``)
         cache_unknown: why ``cache`` is None; empty if it is not
         media: tokens of an image of 1,024 x 1,024 and of a sound of 30 seconds, of models that take
@@ -279,10 +256,11 @@ class Inspection(
         expectation: what config.json predicts, compared with the files
         quantization: how the weights are packed; None where they are not
         layout: ``model``, ``diffusers pipeline``, ``sentence-transformers`` or ``adapter``
-        members: the parts of a pipeline, in order
+        members: the parts of a pipeline or of sentence-transformers, in order
         variants: the quantisations to choose from
         adapter: the settings of a PEFT adapter
-        contents: what the weight file says of itself: GGUF's key-values, what a pickle holds
+        contents: what the weight file says of itself: GGUF's key-values, what a pickle or a
+            training checkpoint holds
         findings: remarks from reading
         tensors: every tensor with its labels
         metadata: the files' own free-form entries

@@ -48,11 +48,11 @@ class RowGroups(JsonForm):
 
 @dataclass(frozen=True)
 class SizeClass(JsonForm):
-    """Models whose number of parameters is from ``low`` up to, not with, ``high``.
+    """Models of about one size.
 
     Fields:
         low: the least number
-        high: the end of the range; null for the last one
+        high: the end of the range, which is not in it; null for the last one
         models: how many there are
         parameters: sum of their parameters
         components [parameters]: the same by component; empty where rows have no components

@@ -70,17 +70,14 @@ class StoredTensor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """What a tensor of a quantised module holds: ``parameters`` logical ones (0 for bookkeeping) of
-    ``bits`` each (None if that is not a whole number), as ``holds`` (weights, scales, zero points,
-    tables) and by the ``scheme`` of that name. Where the data decide on the length, ``varies`` is
-    how many bytes more than those of the shape it may be.
+    """What a tensor of a quantised module holds.
 
     Fields:
         parameters [parameters]: logical ones, 0 for bookkeeping
         holds: weights, scales, zero points or tables
         bits [bits]: of each parameter; None if that is not a whole number
         scheme: the packing, by its name
-        varies [bytes]: how many more it may take, where the data decide
+        varies [bytes]: how many more than those of the shape it may take, where the data decide
     """
 
     parameters: int
@@ -93,13 +90,6 @@ class Packed(NamedTuple):
 class TensorSpec(NamedTuple):
     """One tensor that an architecture says should be there.
 
-    ``tied_to`` names the tensor that a freshly saved checkpoint keeps in place of this one.
-    ``saved`` is False for what a fresh save leaves out but files on the Hub may hold (old causal
-    masks, rotary inv_freq, multi-token-prediction layers). ``active`` = (k, n) if only k of n such
-    tensors (or slices of this one) take part for a token. ``dtype`` is set only where the
-    architecture fixes it (buffers); otherwise the config's dtype applies. ``packed`` is set for the
-    tensors of a quantised module; shape and dtype are then those of the file.
-
     Fields:
         name: as in the file that a save writes
         shape [elements along each axis]: as in that file, row-major
@@ -109,11 +99,13 @@ class TensorSpec(NamedTuple):
         stack: dotted name of the list of layers that it is in
         layer [index, from 0]: of its stack; None outside of layers
         kind: its function: ``query``, ``gate``, ``lm_head``, ...
-        dtype: only where the architecture fixes it
+        dtype: only where the architecture fixes it (buffers); the config's applies otherwise
         tied_to: the tensor that a save keeps in place of this one
-        saved: whether a save writes it
+        saved: False for what a save leaves out but files on the Hub may hold: old causal masks,
+            rotary inv_freq, layers for multi-token prediction
         active [tensors]: (k, n): k of n such tensors are used per token; None for all
-        packed: what it holds if it is part of a quantised module
+        packed: what it holds if it is part of a quantised module; shape and dtype are then those of
+            the file
     """
 
     name: str
@@ -159,20 +151,12 @@ TENSOR_KEYS: Final = tuple(
 class TensorInfo(NamedTuple):
     """One tensor of an inspection, with its labels.
 
-    ``parameters`` is the logical number of parameters: 0 for buffers and quantisation bookkeeping,
-    unpacked for packed weights, None where the packing is not known. ``elements`` is what the
-    header stores. ``nbytes`` is None only for an expected tensor whose dtype nobody says.
-    ``tied_to`` is set on every tensor but one of a tied group; those are not counted again.
-    ``view_of`` names the tensor of the same file whose bytes it consists of, wholly or in part;
-    ``shared`` are the elements and bytes of it that are counted with that tensor, None if none are.
-    ``beyond`` says why the class does not hold it (a key of ``BEYOND`` in
-    expectation.py), None if it does.
-
     Fields:
         name: as in the file
         shape [elements along each axis]: as stored, row-major
         dtype: in safetensors' spelling; None if unknown
-        parameters [parameters]: logical ones, 0 for buffers and bookkeeping; None: packing unknown
+        parameters [parameters]: logical ones: unpacked, 0 for buffers and bookkeeping; None where
+            the packing is unknown
         component: embedding, attention, mlp, ...
         layer [index, from 0]: of its stack; None outside of layers
         file: the file that holds it; None for a predicted one
@@ -184,9 +168,9 @@ class TensorInfo(NamedTuple):
         stack: dotted name of the list of layers that it is in
         kind: its function: ``query``, ``gate``, ``lm_head``, ...
         active [tensors]: (k, n): k of n such tensors are used per token; None for all
-        view_of: the tensor whose bytes it shares
+        view_of: the tensor of the same file whose bytes it consists of, wholly or in part
         shared [elements, bytes]: counted with ``view_of``; None for none
-        beyond: why the class does not define it; None if it does
+        beyond: why the class does not define it (a kind of ``Beyond``); None if it does
     """
 
     name: str

@@ -22,16 +22,13 @@ MAX_LISTED: Final = 16_384
 class AddedToken(JsonForm):
     """One token that is added to a vocabulary.
 
-    ``given`` is the id that the tokenizers library gives it when it loads tokenizer.json: that of
-    the vocabulary where it has the token, else the next free one; the number in the file is not
-    heeded. None where another file adds the token.
-
     Fields:
         content: the token's text in the file
         id: the id in the file
         special: whether decoding omits it; None if the file does not say
         file: the first file that names it; empty where only its class does
-        given: the id that the tokenizers library assigns; None if unknown
+        given: the id that the tokenizers library assigns when it loads tokenizer.json: the
+            vocabulary's, else the next free one; None where another file adds the token
     """
 
     content: str

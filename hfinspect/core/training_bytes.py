@@ -26,15 +26,14 @@ class TrainingLine(JsonForm):
 
 @dataclass(frozen=True)
 class AdaptedGroup(JsonForm):
-    """Matrices of one name and shape that get an adapter: ``count`` matrices of ``columns`` inputs
-    and ``rows`` outputs, ``parameters`` = count · rank · (columns + rows).
+    """Matrices of one name and shape that get an adapter.
 
     Fields:
         name: last part of the modules' names
         count [matrices]: in all layers
         rows [features]: outputs of each
         columns [features]: inputs of each
-        parameters [parameters]: of their adapters
+        parameters [parameters]: of their adapters: count · rank · (columns + rows)
     """
 
     name: str
@@ -57,15 +56,9 @@ class Training(
         "total": "least",
     },
 ):
-    """Bytes on one of ``gpus`` devices for one step of training.
+    """Bytes on one device for one step of training.
 
-    ``states`` are exact: weights, gradients, float32 masters and optimizer state. ``activations``
-    are what the framework keeps for the backward pass, None where no rule gives them
-    (``activations_unknown`` says why). ``logits`` is a limit of its own. ``step`` is what the
-    optimizer takes in addition while it steps, when activations and logits have gone. ``total`` is
-    the larger of states with activations and logits, and of states with ``step``; None where one
-    is not known. Gradients of activations and the device's runtime are not included. ``estimates``
-    are named formulas of others, never part of a sum.
+    Gradients of activations and the device's runtime are not included.
 
     Fields:
         method: full, lora or qlora
@@ -78,16 +71,17 @@ class Training(
         checkpointing: whether activations are computed again
         trainable [parameters]: of all devices together
         frozen [parameters]: next to adapters; 0 for full training
-        states: weights, gradients, masters and optimizer state
+        states: weights, gradients, float32 masters and optimizer state, exact
         activations: activations saved for the backward pass; None without a rule
         activations_unknown: why; empty where they are known
         logits: at most; None where the class has none
-        step: temporary memory of the optimizer's step; None if it needs none
+        step: temporary memory of the optimizer's step, when activations and logits have gone; None
+            if it needs none
         rank: of adapters; None for full training
         targets: names of the modules with adapters
         adapters: the matrices with adapters
         saved [parameters]: copies of modules that are trained whole, by path
-        estimates [bytes]: published estimates, by name
+        estimates [bytes]: published estimates, by name; never part of a sum
         notes: remarks
     """
 

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from .choices import SEVERITIES, Severity
 from .display import Shown
 from .inventory import Inventory
-from .json_form import JsonDocument
+from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
 from .tokenizer_facts import TokenizerFacts
-
-#: From the mildest to the worst.
 
 
 def at_least(severity: str, threshold: str) -> bool:
@@ -25,10 +22,9 @@ def at_least(severity: str, threshold: str) -> bool:
     return threshold != "never" and SEVERITIES.index(severity) >= SEVERITIES.index(threshold)
 
 
-class AuditFinding(NamedTuple):
-    """One thing that is wrong: ``text`` says what, ``expected`` what should be there.
-
-    ``rule`` is the rule's short name; ``file`` and ``tensor`` are None where it concerns none.
+@dataclass(frozen=True)
+class AuditFinding(JsonForm):
+    """One thing that is wrong.
 
     Fields:
         code: such as ``HI203``
@@ -48,11 +44,9 @@ class AuditFinding(NamedTuple):
     tensor: str | None = None
     expected: str | None = None
 
-    def to_dict(self) -> dict[str, str | None]:
-        return self._asdict()
 
-
-class Unchecked(NamedTuple):
+@dataclass(frozen=True)
+class Unchecked(JsonForm):
     """Something that was not read, and why.
 
     Fields:
@@ -63,16 +57,10 @@ class Unchecked(NamedTuple):
     what: str
     why: str
 
-    def to_dict(self) -> dict[str, str]:
-        return self._asdict()
-
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AuditResult(JsonDocument, Shown, without="inventory tokenizer", after={"counts": "tensors"}):
     """The result of an audit of one target.
-
-    ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
-    were read, ``tensors`` how many they describe. ``deep`` says whether values were looked at.
 
     Fields:
         target: the model as it was named

@@ -35,14 +35,14 @@ class FileIdentity(JsonForm):
     """Files of the other model next to those of the first, by hashes that were known before.
 
     No file is read for it: the Hub lists the sha256 of large files and the Git object of small
-    ones, the Hub's local cache is named by them. ``weights`` says whether all weight files are
-    those of the first model, whatever their names; None where a hash is unknown, or there are none.
+    ones, the Hub's local cache is named by them.
 
     Fields:
         equal: files that the first model has too
         compared [files]: files of the other model with a known hash
         files [files]: all of the other model
-        weights: whether all weight files equal those of the first model; None if unknown
+        weights: whether all weight files equal those of the first model, whatever their names; None
+            where a hash is unknown, or there are none
     """
 
     equal: tuple[EqualFile, ...]
@@ -111,11 +111,9 @@ VERDICTS: Final = {
 class WeightChanges(JsonForm, after={"tensors": "verdict", "changed": "tensors"}):
     """Which weights of the other model differ from those of the first.
 
-    ``method`` is ``sample`` (``SAMPLE_BYTES`` from the middle of each tensor: equal samples do not
-    prove equal tensors) or ``values`` (all bytes). ``verdict`` is a key of ``VERDICTS``.
-
     Fields:
-        method: ``sample`` or ``values``
+        method: ``sample`` (4,096 bytes from the middle of each tensor: equal samples do not prove
+            equal tensors) or ``values`` (all bytes)
         cost: tensors, bytes and requests
         verdict: how the other model came from the first, as far as the weights show
         groups: tensors by name, over their layers

@@ -9,7 +9,7 @@ from ..analysis.labels.place import Labelled
 from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Finding
 from ..core.components import Role
-from ..core.expectation import Expectation
+from ..core.expectation import Expectation, Reshaped
 from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction, is_held
 
@@ -50,7 +50,7 @@ def compared(
         table.look_at_each()
         known = _first_of_each(known)
     reshaped = {
-        info.name: (info.shape, spec.shape)
+        info.name: Reshaped(info.shape, spec.shape)
         for info, spec in known
         if info[1] != spec[1] and not _as_promised(spec, decoded.get(info[0]))
     }

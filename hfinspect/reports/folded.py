@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from ..core.tensor import TensorInfo
@@ -72,11 +73,11 @@ def folded_findings(findings: Iterable[AuditFinding]) -> list[tuple[AuditFinding
     alike: dict[object, list[tuple[tuple[int, ...], AuditFinding]]] = {}
     for finding in findings:
         name = finding.tensor or ""
-        key = finding._replace(tensor=_NUMBER.sub("#", name))
+        key = replace(finding, tensor=_NUMBER.sub("#", name))
         numbers = tuple(int(number) for number in _NUMBER.findall(name))
         alike.setdefault(key, []).append((numbers, finding))
     return [
-        (grid[0]._replace(tensor=_named(grid[0].tensor or "", values) or None), len(grid))
+        (replace(grid[0], tensor=_named(grid[0].tensor or "", values) or None), len(grid))
         for group in alike.values()
         for values, grid in _grids(group, 0)
     ]

@@ -1,11 +1,11 @@
 """The layout of ``memory A B``: one row a model."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.fitting import DEPENDS
 from ..core.footprint import Memory
-from ..core.json_form import SCHEMA_VERSION
+from ..core.json_form import JsonDocument
+from ..core.records import dataclass
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .memory_screen import device_in_full, limit_that_decides
@@ -16,6 +16,17 @@ _PLAIN = tuple(
 )
 #: Left out where there is no room, the last first.
 _OPTIONAL = ("parameters", "context", "precision", "per_token")
+
+
+@dataclass(frozen=True)
+class Memories(JsonDocument):
+    """Several models, sized with the same options.
+
+    Fields:
+        models: in the order in which they were named; each as memory.schema.json describes it
+    """
+
+    models: Sequence[Memory]
 
 
 def lay_out(memories: Sequence[Memory]) -> Document:
@@ -89,8 +100,3 @@ def _plain(memories: Sequence[Memory]) -> Table:
         for one in memories
     ]
     return Table(tuple(Column(name, name) for name in _PLAIN), tuple(rows))
-
-
-def to_dict(memories: Sequence[Memory]) -> dict[str, Any]:
-    """The JSON form (schemas/memories.schema.json)."""
-    return {"schema_version": SCHEMA_VERSION, "models": [one.to_dict() for one in memories]}

@@ -1,11 +1,22 @@
 """The layout of the catalog of architectures."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..core.json_form import plain
+from ..core.json_form import JsonForm
+from ..core.records import dataclass
 from ..trees.catalog import Family
 from .document import Document, Paragraph, Table, columns_of
+
+
+@dataclass(frozen=True)
+class Architectures(JsonForm):
+    """What the catalog knows.
+
+    Fields:
+        architectures: its families
+    """
+
+    architectures: Sequence[Family]
 
 
 def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
@@ -29,7 +40,3 @@ def types_of(family: Family, wanted: str = "") -> tuple[str, ...]:
     contain ``wanted``, else the most common."""
     classes = tuple(name for name in family.classes if wanted and wanted in name.lower())
     return family.model_types or classes or (family.default,)
-
-
-def to_dict(families: Sequence[Family]) -> dict[str, Any]:
-    return {"architectures": plain(families)}

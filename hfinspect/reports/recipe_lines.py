@@ -1,10 +1,10 @@
 """The layouts of ``memory --quantize`` and ``memory --on list``."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
 
-from ..core.json_form import SCHEMA_VERSION
+from ..core.json_form import JsonDocument
 from ..core.recipe_list import RecipeList
+from ..core.records import dataclass
 from ..core.text import byte_size, spelled
 from ..sizing.cards import Card
 from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
@@ -56,9 +56,19 @@ def _several(names: list[str]) -> str:
 _OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "source", "checked")
 
 
-def lay_out_cards(cards: Iterable[Card]) -> Document:
-    """The cards that ``--on`` knows by name."""
-    cards = list(cards)
+@dataclass(frozen=True)
+class Cards(JsonDocument):
+    """The cards that ``--on`` knows by name.
+
+    Fields:
+        cards: one for each name
+    """
+
+    cards: Sequence[Card]
+
+
+def lay_out_cards(cards: Sequence[Card]) -> Document:
+    """One row a card."""
     columns = columns_of(
         "name = device; gb:int = GB; usable_gb = usable, 10^9; bandwidth:int = GB/s; family; "
         "usable = usable by"
@@ -81,8 +91,3 @@ def lay_out_cards(cards: Iterable[Card]) -> Document:
     table = Table(columns, rows, optional=("usable", "family"))
     title = f"{len(cards)} device names for --on"
     return Document(title, (table,), main)
-
-
-def cards_to_dict(cards: Iterable[Card]) -> dict[str, Any]:
-    """The JSON form (schemas/cards.schema.json)."""
-    return {"schema_version": SCHEMA_VERSION, "cards": [card.to_dict() for card in cards]}

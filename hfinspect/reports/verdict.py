@@ -257,6 +257,17 @@ class Audits(JsonDocument, names={"summed": "sum"}, after={"sum": ""}):
         )
 
 
+@dataclass(frozen=True)
+class RuleList(JsonForm):
+    """Rules of the audit.
+
+    Fields:
+        rules: in the order of their codes
+    """
+
+    rules: Sequence[Rule]
+
+
 def lay_out_rule(rule: Rule) -> Document:
     """What a rule looks for, why it matters, how to fix it."""
     facts = Facts(

@@ -216,8 +216,7 @@ def _cache(
 
 
 class CurveInputs(NamedTuple):
-    """What equal layers hold of a cache: ``nbytes`` of all of ``layers`` together. ``state``: it
-    does not grow with tokens.
+    """What equal layers hold of a cache.
 
     Fields:
         stack: dotted name of the list of layers

@@ -18,6 +18,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
+from ..core.json_form import JsonForm
 from ..core.records import dataclass
 
 #: Ten thousand models: the first range of a safetensors file is 100 kB.
@@ -32,8 +33,15 @@ _MAGIC: Final = b"hfinspect-cache-2\n"
 
 
 @dataclass(frozen=True)
-class CacheInfo:
-    """Where a cache is and how full: entries and bytes."""
+class CacheInfo(JsonForm):
+    """Where a cache is and how full.
+
+    Fields:
+        path: of its folder
+        entries [entries]: that it holds, or held before they were deleted
+        nbytes [bytes]: of those entries
+        max_bytes [bytes]: beyond which the oldest entries are dropped
+    """
 
     path: str
     entries: int

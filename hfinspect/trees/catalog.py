@@ -46,10 +46,15 @@ class Family(
     ``classes`` maps class name -> builder; the first is taken where config.json names none.
     ``base`` is the class that AutoModel would build: what a composite embeds.  ``base_prefix`` is
     the attribute under which a head class keeps the base model: files on the Hub come with and
-    without it.  ``aliases`` maps prefixes of other spellings found in files to ours.
-    ``source`` says where shapes come from, where transformers has no class. ``file`` is the file of
-    ``architectures/`` that registers the family, without its ending. ``generates`` are classes
-    whose cache was recorded although neither their names nor the category say that they generate.
+    without it.  ``aliases`` maps prefixes of other spellings found in files to ours. ``file`` is
+    the file of ``architectures/`` that registers the family, without its ending. ``generates`` are
+    classes whose cache was recorded although neither their names nor the category say that they
+    generate.
+
+    Fields:
+        model_types: of config.json; empty where the library has classes alone
+        category: its kind: ``text decoder``, ``vision``, ``multimodal``, ...
+        source: where shapes come from: a library, or a file of remote code
     """
 
     model_types: tuple[str, ...]
@@ -64,10 +69,12 @@ class Family(
 
     @property
     def class_names(self) -> tuple[str, ...]:
+        """The classes, the most common first."""
         return tuple(self.classes)
 
     @property
     def default(self) -> str:
+        """The class where config.json names none."""
         return next(iter(self.classes))
 
     def gave_name(self, class_name: str) -> bool:

@@ -28,16 +28,12 @@ T = TypeVar("T")
 class Prediction(Shown):
     """The model that a config describes, from the catalog alone.
 
-    ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
-    config names, in the spelling of safetensors, or None. ``read`` are the sizes that the class
-    took from the config, by dotted key (see ``core.config.Reads``).
-
     Fields:
         model_type: of config.json
         architecture: the class that was built
-        root: the tree of modules
+        root: the tree of modules, of which everything else is read
         family: the catalog's entry; None where transformers built the class
-        dtype: the one that the config names, as safetensors spells it
+        dtype: the one that the config names, as safetensors spells it; None where it names none
         because: why this class was chosen
         read: the sizes that the class uses, by dotted config key
         float32: ends of names of what a file holds in float32, whatever ``dtype`` is

@@ -10,6 +10,7 @@ import pytest
 
 import hfinspect
 from hfinspect.auditing.facts.collect import Collector
+from hfinspect.core.verdicts import Unchecked
 from hfinspect.sources import disk
 from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.hub.snapshots import CachedHubSource
@@ -155,7 +156,7 @@ def test_hidden_folders_of_a_snapshot_in_the_cache(hub: HubServer, tmp_path: Pat
     (repo / "refs/main").write_text(commit)
     made_offline = HubClient(endpoint=hub.endpoint, token=False, offline=True)
     source = CachedHubSource("org/m", client=made_offline, cache_dir=tmp_path)
-    assert (".hidden", HIDDEN) in Collector(MemoizedSource(source)).collect().unchecked
+    assert Unchecked(".hidden", HIDDEN) in Collector(MemoizedSource(source)).collect().unchecked
 
 
 def test_the_index_of_a_folder_says_nothing_of_its_neighbours(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from ...core.components import Role
-from ...core.expectation import Expectation
+from ...core.expectation import Expectation, Reshaped
 from ...core.records import dataclass
 from ...core.tensor import TensorInfo, TensorSpec
 from ...trees.prediction import Prediction
@@ -77,13 +77,13 @@ def compare_names(
     promised, unnamed = _promised(prediction.tensors, architecture)
     _join_pieces(in_file, promised)
     missing: list[str] = []
-    reshaped: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    reshaped: dict[str, Reshaped] = {}
     for name, group in promised.items():
         tensors_here = in_file.pop(name, None)
         if tensors_here is None:
             missing += group.names
         elif not _alike(tensors_here, group):
-            reshaped[tensors_here.names[0]] = (tensors_here.shape, group.shape)
+            reshaped[tensors_here.names[0]] = Reshaped(tensors_here.shape, group.shape)
     for name in _names(prediction.extras, architecture):
         in_file.pop(name, None)
     ties = _names((spec for spec in prediction.specs if spec.tied_to), architecture)

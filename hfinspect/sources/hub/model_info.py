@@ -30,10 +30,10 @@ _REPO_ID = re.compile(r"(?:\w[\w.-]{0,95}/)?\w[\w.-]{0,95}", re.ASCII)
 
 @dataclass(frozen=True)
 class Listing:
-    """One model at one commit. ``repo_id`` is its present name: it may have been renamed.
+    """One model at one commit.
 
     Fields:
-        repo_id: ``org/name``
+        repo_id: ``org/name``, as it is called now: it may have been renamed
         commit: the commit that was listed, 40 hex digits
         files: the files of the repo
         gated: ``auto``, ``manual`` or False
