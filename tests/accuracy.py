@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
-from hfinspect.sizing.llama_cpp_cells import refused, reserved
 from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES
 
@@ -26,7 +25,7 @@ from .sizing import (
     test_vllm_pages,
 )
 from .sizing.llama_cpp_record import Reserved, recorded
-from .sizing.test_llama_cpp_caches import read, settings_of
+from .sizing.test_llama_cpp_caches import nbytes_of, read, refused, room_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 
@@ -65,27 +64,22 @@ def rows() -> Iterator[Row]:
 
 
 def _caches() -> Iterator[Row]:
-    equal = states = wrong = right_refusals = 0
+    equal = states = wrong = right_refusals = wrong_refusals = 0
     for one in recorded():
         layout = cache_layout(*read(one))
         assert isinstance(layout, CacheLayout)
         for setting, real in one.settings.items():
-            wish = settings_of(setting)
             if isinstance(real, str):
-                right_refusals += bool(refused(layout, wish))
-                wrong += not refused(layout, wish)
+                right_refusals += refused(layout, setting)
+                wrong_refusals += not refused(layout, setting)
                 continue
-            ours = reserved(layout, wish)
-            room = 32 * 4 * len(layout.layers)
-            if ours.kv != real.kv or not ours.states <= real.rs <= ours.states + room:
-                wrong += 1
-            elif ours.states == real.rs:
-                equal += 1
-            else:
-                states += 1
+            rest = real.kv + real.rs - nbytes_of(layout, setting)
+            equal += rest == 0
+            states += 0 < rest <= room_of(layout, real)
+            wrong += not 0 <= rest <= room_of(layout, real)
     judge = "llama.cpp 0.5.0 (commit 0c1e57098)"
     yield Row("cache and states of a bare GGUF", judge, equal, states, wrong)
-    yield Row("settings that it refuses", judge, right_refusals, 0, 0)
+    yield Row("settings that it refuses", judge, right_refusals, 0, wrong_refusals)
 
 
 def _buffers() -> Iterator[Row]:

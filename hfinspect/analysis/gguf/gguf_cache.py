@@ -94,17 +94,11 @@ class CacheLayout:
         architecture: ``general.architecture``
         layers: in order, those that predict further tokens (MTP) last
         window: tokens that windowed layers look back; 0 where there are none
-        widest_value: without flash attention every row of values is as wide as the widest
-        head_sizes: of keys and of values in each layer, which blocks of a dtype must divide
-        latent: keys and values are one latent row, of one type
     """
 
     architecture: str
     layers: tuple[CacheLayer, ...]
     window: int = 0
-    widest_value: int = 0
-    head_sizes: tuple[tuple[int, int], ...] = ()
-    latent: bool = False
 
 
 def indexer_row(key_length: Dim | int, value: int, *, pooled: bool) -> KeysValues:
@@ -262,7 +256,7 @@ class _KeyReader:
         if name in WITHOUT_MEMORY:
             return CacheLayout(name, tuple(CacheLayer() for _ in range(self.layers)))
         if name == "deepseek4":
-            return self._made(self._compressed(), latent=True)
+            return self._made(self._compressed())
         by_layer: list[tuple[CacheItem, ...]] = []
         for il in range(self.layers):
             cache: tuple[CacheItem, ...] = ()
@@ -273,25 +267,15 @@ class _KeyReader:
             if self._keeps_state(il):
                 cache += self._states(il)
             by_layer.append(cache)
-        return self._made(by_layer, latent=self.latent)
+        return self._made(by_layer)
 
-    def _made(self, by_layer: Sequence[tuple[CacheItem, ...]], *, latent: bool) -> CacheLayout:
+    def _made(self, by_layer: Sequence[tuple[CacheItem, ...]]) -> CacheLayout:
         self._check_shapes(by_layer)
         layers = tuple(
             CacheLayer(keeps, windowed)
             for keeps, windowed in zip(by_layer, self.windowed, strict=True)
         )
-        values = [
-            size[1] * heads for size, heads in zip(self.head_sizes, self.kv_heads, strict=True)
-        ]
-        return CacheLayout(
-            self.architecture,
-            layers,
-            self.window,
-            widest_value=0 if latent or len(set(values)) == 1 else max(values),
-            head_sizes=tuple(dict.fromkeys(self.head_sizes[: self.trunk])),
-            latent=latent,
-        )
+        return CacheLayout(self.architecture, layers, self.window)
 
     def _attends(self, il: int) -> bool:
         """The layers of which keys and values are kept, as ``create_memory`` filters them."""

@@ -2,8 +2,8 @@
 
 Cells in steps of 256; a windowed layer holds ``n_seq_max · n_swa + n_ubatch`` cells, at most the
 context; states are float32. Each GPU gets some of the layers. What llama-server calls ``-np``,
-``--no-kv-unified``, ``--swa-full``, ``-ctk``, ``-ctv`` and ``-fa`` are fields here; the rules of
-rows are those of ``llama_cpp_cells.py``.
+``--no-kv-unified``, ``--swa-full``, ``-ctk``, ``-ctv`` and ``-fa`` are fields here. The rows are
+compared with what llama.cpp reserved in fixtures/oracle/llama_cpp.json.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from ...errors import UsageError
 from ...trees.cache_layout import CacheItem, KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer, CacheRequest
-from ..llama_cpp_cells import CellSettings, block, rows_held
-from .cache_dtypes import GGML_BLOCKS, PLAIN, bytes_an_element, two_dtypes
+from .cache_dtypes import GGML_BLOCKS, PLAIN, bytes_an_element, packed, two_dtypes
 from .interface import Engine, Support, not_known_here, padded, windows_of
 from .llama_cpp_graph import WITHOUT_FLASH, graph_of
 from .llama_cpp_step import Step
@@ -66,27 +65,27 @@ class LlamaCpp(Engine):
     reads_key_values: ClassVar[bool] = True
     converts: ClassVar[bool] = True
 
-    def _settings(self, tokens: int, batch: int) -> CellSettings:
-        """The context that holds ``batch`` sequences of so many tokens."""
+    def held_sequences(self, batch: int) -> int:
+        return batch if self.slots is None else max(self.slots, batch)
+
+    def rows(self, window: int | None, tokens: int, batch: int) -> int:
+        return self._step_of(tokens, batch).rows(window)
+
+    def rows_of(self, item: KeysValues, window: int | None, tokens: int, batch: int) -> int:
+        step = self._step_of(tokens + int(item.before), batch)
+        looks_back = None if item.name else window
+        return step.rows(looks_back, every=item.every, apart=item.by_sequence)
+
+    def _step_of(self, tokens: int, batch: int) -> Step:
+        """Of a context that holds ``batch`` sequences of so many tokens."""
         sequences = self.held_sequences(batch)
-        return CellSettings(
-            n_ctx=tokens * (sequences if self.split else batch),
+        return Step(
+            tokens * (sequences if self.split else batch),
             n_seq_max=sequences,
             n_ubatch=self.step,
             kv_unified=not self.split,
             swa_full=self.swa_full,
         )
-
-    def held_sequences(self, batch: int) -> int:
-        return batch if self.slots is None else max(self.slots, batch)
-
-    def rows(self, window: int | None, tokens: int, batch: int) -> int:
-        return rows_held(self._settings(tokens, batch), window)
-
-    def rows_of(self, item: KeysValues, window: int | None, tokens: int, batch: int) -> int:
-        settings = self._settings(tokens + int(item.before), batch)
-        looks_back = None if item.name else window
-        return rows_held(settings, looks_back, every=item.every, apart=item.by_sequence)
 
     def rows_formula(self, window: str) -> str:
         sequences = "b" if self.slots is None else str(self.slots)
@@ -126,11 +125,18 @@ class LlamaCpp(Engine):
         key, value = two_dtypes(dtype)
         if item.latent and key != value and not item.name:
             return "llama.cpp keeps latents: keys and values are of one type"
-        if block(value) > 1 and not self.flash:
+        if _block(value) > 1 and not self.flash:
             return f"values in {value} need flash attention"
-        for size, one in ((item.key, key), (item.value, value)):
-            if item.dtype is None and int(size) % block(one):
-                return f"{one} has blocks of {block(one)}, and a row has {int(size):,} elements"
+        if item.dtype is not None:
+            return ""
+        for what, size, one in (("keys", item.key, key), ("values", item.value, value)):
+            if int(size) % _block(one):
+                return f"{one} has blocks of {_block(one)}, and a row has {int(size):,} elements"
+            head = int(size) // item.heads if item.heads and not item.latent else 0
+            if self.flash and head % _block(one):
+                return (
+                    f"{one} has blocks of {_block(one)}, and heads of {what} have {head} elements"
+                )
         return ""
 
     def recurrent_dtype(
@@ -164,17 +170,12 @@ class LlamaCpp(Engine):
         from ..workspace import RUNTIME_BYTES  # most runs size nothing
 
         name = limit.name
-        settings = self._settings(context, batch)
-        step = Step(
-            settings.n_ctx,
-            n_seq_max=settings.n_seq_max,
-            n_ubatch=self.step,
+        step = self._step_of(context, batch)
+        step = step._replace(
             quantized=True,
-            kv_unified=settings.kv_unified,
-            swa_full=self.swa_full,
             flash=self.flash and name not in WITHOUT_FLASH,
             # llama-server keeps logits of one token a slot; others may want those of all.
-            n_outputs=max(self.step, 2048) if self.slots is None else settings.n_seq_max,
+            n_outputs=max(self.step, 2048) if self.slots is None else step.n_seq_max,
             element=bytes_an_element(two_dtypes(limit.kept_dtype)[0]),
         )
         facts = limit.facts
@@ -243,3 +244,8 @@ def _widened(item: CacheItem, widest: int) -> CacheItem:
     if not isinstance(item, KeysValues) or item.name or item.latent or not item.value:
         return item
     return replace(item, value=widest)
+
+
+def _block(dtype: str) -> int:
+    """Elements of a block of a quantized type."""
+    return packed(dtype)[1] if dtype.islower() else 1

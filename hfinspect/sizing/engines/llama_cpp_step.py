@@ -45,18 +45,23 @@ class Step(NamedTuple):
     def outputs(self) -> int:
         return min(self.tokens, self.n_outputs)
 
-    def cells(self, window: int | None) -> int:
-        """Cells of one stream that a layer looks at."""
+    def cells(self, window: int | None, *, apart: bool = False) -> int:
+        """Cells of one stream that a layer looks at. ``apart``: each sequence has cells of its own,
+        though they share those of other layers."""
         if not self.cached:
             return self.tokens
         streams = 1 if self.kv_unified else self.n_seq_max
         full = padded(padded(self.n_ctx, CELLS) // streams, CELLS)
         if window is None or self.swa_full:
             return full
-        windowed = window * (self.n_seq_max if self.kv_unified else 1) + min(
-            self.n_ubatch, self.n_ctx
-        )
-        return padded(min(full, windowed), CELLS)
+        sequences = self.n_seq_max if self.kv_unified and not apart else 1
+        return padded(min(full, window * sequences + min(self.n_ubatch, self.n_ctx)), CELLS)
+
+    def rows(self, window: int | None, *, every: int = 1, apart: bool = False) -> int:
+        """Rows of one layer for all sequences; ``every`` tokens share a row."""
+        if every > 1:
+            return self.n_seq_max * padded(max(1, -(-self.cells(None) // every)), CELLS)
+        return self.cells(window, apart=apart) * (self.n_seq_max if apart else self.streams)
 
     @property
     def streams(self) -> int:
