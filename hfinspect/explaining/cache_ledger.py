@@ -14,7 +14,7 @@ from ..core.ledger_lines import Letter
 from ..core.results import Inspection
 from ..errors import NothingToInspectError
 from ..sizing.cache_request import CachedLayer, CacheRequest
-from ..sizing.engines.cache_dtypes import packed
+from ..sizing.engines.cache_dtypes import packed, two_dtypes
 from ..sizing.engines.interface import Engine
 from ..sizing.gguf_layers import layers_held
 from ..sizing.kv_cache import counted_keeps, layer_count
@@ -135,9 +135,11 @@ def _rows(item: CacheItem, window: str, engine: Engine) -> str:
 
 
 def _width(nbytes: int, elements: int, rows: int, dtype: str) -> str:
-    """Bytes of an element, or of a row where they are no multiple of its elements."""
-    size, group = packed(dtype)
-    if -(-elements * rows * size // group) == nbytes:
+    """Bytes of an element, or of a row where they are no multiple of its elements, or where keys
+    and values have two dtypes."""
+    key, value = two_dtypes(dtype)
+    size, group = packed(key)
+    if key == value and -(-elements * rows * size // group) == nbytes:
         return str(size // group) if size % group == 0 else f"{size}/{group}"
     return f"{nbytes // rows:,} a row of {elements:,}" if rows else "0"
 

@@ -109,6 +109,15 @@ def test_windows_are_rows_of_their_own(engine: str, rows: str) -> None:
     assert {letter.letter: letter.value for letter in found.letters}["W"] == 128
 
 
+def test_keys_and_values_in_two_dtypes() -> None:
+    options: dict[str, Any] = {"engine": "llama.cpp", "context": 4096, "cache_dtype": "q8_0/f16"}
+    derived = hfinspect.explain_cache(MODELS / "llama-3-8b", **options)
+    keys, values = (32 * 8 * 128 * size // 64 for size in (2 * 34, 64 * 2))
+    assert derived.cache.nbytes == 4096 * (keys + values)
+    (line,) = derived.lines
+    assert (line.width, line.nbytes) == ("100,352 a row of 65,536", derived.cache.nbytes)
+
+
 def test_latents_states_and_shared_caches() -> None:
     latent = hfinspect.explain_cache(str(MODELS / "deepseek-v3"))
     assert [line.elements.text for line in latent.lines] == ["61·r_kv + 61·d_r"]
