@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.choices import DEPTHS, ENGINES, checked, listed
+from ..core.choices import DEPTHS, checked, listed
 from ..core.memory_options import CacheOptions
 from ..core.option_field import same_option
 from ..core.read_fields import ModelReading
@@ -38,13 +38,9 @@ class CacheFlags:
         "context",
         "With --cache: context length, 4096 or 32k. Default: the model's own.",
     )
-    batch: int = same_option(CacheOptions, "batch", "With --cache: number of sequences.")
-    engine: str = same_option(
-        CacheOptions, "engine", f"With --cache: inference engine: {', '.join(ENGINES)}."
-    )
-    cache_dtype: str | None = same_option(
-        CacheOptions, "cache_dtype", "With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
-    )
+    batch: int = same_option(CacheOptions, "batch", when="With --cache")
+    engine: str = same_option(CacheOptions, "engine", when="With --cache")
+    cache_dtype: str | None = same_option(CacheOptions, "cache_dtype", when="With --cache")
 
 
 @grouped

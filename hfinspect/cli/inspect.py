@@ -33,15 +33,7 @@ class ChangedPart(OneFile, WithOverrides):
 @grouped
 def inspect(
     ctx: typer.Context,
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file or "
-            "config.json. Two or more models are compared side by side.",
-            show_default=False,
-        ),
-    ],
+    models: Annotated[list[str], options.MODELS],
     *,
     reading: ReadAs,
     by: Annotated[

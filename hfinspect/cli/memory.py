@@ -30,15 +30,7 @@ def register(app: typer.Typer) -> None:
 @grouped
 def memory(
     ctx: typer.Context,
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL...",
-            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file "
-            "or config.json. Two or more models are compared side by side.",
-            show_default=False,
-        ),
-    ] = None,
+    models: Annotated[list[str] | None, options.MODELS] = None,
     *,
     inference: InferenceOptions,
     quantize: Annotated[

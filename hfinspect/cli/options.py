@@ -110,15 +110,14 @@ def _no_format_of(output: Path, known: Sequence[str]) -> UsageError:
     )
 
 
-Model = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file or "
-        "config.json.",
-        show_default=False,
-    ),
-]
+_MODEL = "org/name, org/name@revision, hf:// or Hub URL, directory, weight file or config.json."
+Model = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL, show_default=False)]
+#: Of a command that compares several.
+MODELS: Final = typer.Argument(
+    metavar="MODEL...",
+    help=f"{_MODEL} Two or more models are compared side by side.",
+    show_default=False,
+)
 Token = Annotated[str | None, flag_of(LoginOptions, "token")]
 
 

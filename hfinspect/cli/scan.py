@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.choices import ENGINES, SOURCES, checked, listed
+from ..core.choices import SOURCES, checked, listed
 from ..core.memory_options import MemoryOptions
 from ..core.option_field import same_option
 from ..core.read_fields import FromSource
@@ -55,15 +55,9 @@ class RowMemory:
         "Add memory columns at this context length, such as 8k. Default with --on: the model's "
         "own.",
     )
-    batch: int = same_option(MemoryOptions, "batch", "For memory: number of sequences.")
-    engine: str = same_option(
-        MemoryOptions, "engine", f"For memory: inference engine: {', '.join(ENGINES)}."
-    )
-    cache_dtype: str | None = same_option(
-        MemoryOptions,
-        "cache_dtype",
-        "For memory: dtype of the KV cache, such as bf16, fp8 or q8_0.",
-    )
+    batch: int = same_option(MemoryOptions, "batch", when="For memory")
+    engine: str = same_option(MemoryOptions, "engine", when="For memory")
+    cache_dtype: str | None = same_option(MemoryOptions, "cache_dtype", when="For memory")
 
 
 @grouped
@@ -159,9 +153,7 @@ def scan(
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not show progress on stderr.")
-    ] = False,
+    quiet: options.Quiet = False,
     login: LoginOptions,
 ) -> None:
     """Scan many models, one row each. Exit code 1 if any failed."""

@@ -60,10 +60,12 @@ def option(
     return field(default=default, repr=not is_secret, metadata={_KEY: shown})
 
 
-def same_option(record: type[Any], name: str, help: str = "") -> Any:  # noqa: A002 - as above
-    """The field of another dataclass: its default, flag and, without ``help``, its help."""
+def same_option(record: type[Any], name: str, help: str = "", *, when: str = "") -> Any:  # noqa: A002 - as above
+    """The field of another dataclass: its default, flag and, without ``help``, its help, which
+    begins with ``when`` the option counts."""
     one, shown = options_of(record)[name]
-    again = shown._replace(help=help or shown.help)
+    text = f"{when}: {shown.help[0].lower()}{shown.help[1:]}" if when else shown.help
+    again = shown._replace(help=help or text)
     return field(default=one.default, repr=one.repr, metadata={_KEY: again})
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+from collections import defaultdict
 from dataclasses import fields
 
 import pytest
+import typer
 
 import hfinspect
 from hfinspect import api
+from hfinspect.cli.app import make_app
 from hfinspect.core.option_field import options_of
 from hfinspect.core.overrides import parse_overrides
 from hfinspect.core.read_fields import ModelReading
@@ -50,6 +54,24 @@ def test_commands_have_the_flags_of_the_fields(command: str) -> None:
     for name, (_, one) in options_of(ModelReading).items():
         assert one.flag in shown, name
         assert "".join(one.help.split()) in shown, name
+
+
+#: Flags that mean another thing, or have another default, in one command than in the next.
+TWO_THINGS = frozenset(
+    "--context --depth --engine --file --format --on --output --recursive --refresh --sort "
+    "--train".split()
+)
+
+
+def test_a_flag_has_the_same_words_and_default_in_every_command() -> None:
+    """But for when it counts: ``With --cache: number ...``."""
+    meanings = defaultdict(set)
+    for command in typer.main.get_command(make_app()).commands.values():  # type: ignore[attr-defined]
+        for one in command.params:
+            if one.param_type_name == "option":
+                text = re.sub("^(With --cache|For memory): ", "", one.help)
+                meanings[one.opts[0]].add((text[0].lower() + text[1:], str(one.default)))
+    assert {flag for flag, texts in meanings.items() if len(texts) > 1} == TWO_THINGS
 
 
 def test_words_of_a_repeated_flag_become_the_value() -> None:
