@@ -9,12 +9,6 @@ from ..trees import Component, Weight
 
 Decoder(
     "Afmoe",
-    vocab_size=200192,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_attention_heads=16,
-    head_dim=128,
-    rms_norm_eps=1e-05,
     qk_norm=True,
     endings=(),
     windows=lambda c: windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),

@@ -14,10 +14,6 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "Apertus",
-    vocab_size=131072,
-    intermediate_size=14336,
-    rms_norm_eps=1e-05,
-    hidden_act="xielu",
     qk_norm=True,
     endings=("ForTokenClassification",),
     mlp=_mlp,

@@ -3,11 +3,4 @@
 from ..layers.decoders import up_down
 from .llama import LLAMA
 
-LLAMA.like(
-    "Arcee",
-    hidden_size=2560,
-    intermediate_size=18432,
-    rms_norm_eps=1e-05,
-    hidden_act="relu2",
-    mlp=up_down,
-).register("arcee")
+LLAMA.like("Arcee", mlp=up_down).register("arcee")

@@ -23,7 +23,6 @@ def _shared(x: m.Mixture) -> Module:
 
 ARIA = Decoder(
     "AriaText",
-    intermediate_size=4096,
     endings=(),
     moe=m.sparse(
         "MoELayer",

@@ -15,11 +15,6 @@ def _usual(c: ModelConfig, i: int) -> str:
 kinds = words(_usual, key="mlp_layer_types")
 Decoder(
     "AXK1",
-    vocab_size=163840,
-    hidden_size=7168,
-    intermediate_size=18432,
-    num_hidden_layers=61,
-    num_attention_heads=64,
     endings=LABEL_HEADS,
     attention=latent(),
     moe=routed(2048, 192, 8),

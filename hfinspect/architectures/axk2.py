@@ -29,10 +29,6 @@ def _queries(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "AXK2",
-    vocab_size=163840,
-    hidden_size=2048,
-    intermediate_size=5120,
-    num_hidden_layers=48,
     endings=LABEL_HEADS,
     moe=routed(512, 128, 8),
     kinds=kinds,

@@ -8,7 +8,7 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder, attends, mixing, of_kind
 from ..layers.latent_decoders import dense_first, latent
 from ..layers.layer_kinds import every_nth, side_by_side, words
-from ..trees import Component, Linear, ModelConfig, Module, State, Weight
+from ..trees import Component, Linear, ModelConfig, Module, State, Weight, config_defaults
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -45,10 +45,7 @@ def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 _BIAS = {"e_score_correction_bias": "expert_bias"}
 _LING = Decoder(
     "BailingHybrid",
-    vocab_size=157184,
-    hidden_size=2560,
-    intermediate_size=6144,
-    num_hidden_layers=42,
+    **config_defaults("bailing_hybrid"),
     tie_word_embeddings=None,
     table="word_embeddings",
     attention=_attention,

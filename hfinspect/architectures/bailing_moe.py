@@ -48,11 +48,6 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini-2.0; vLLM, SGLang"
 _LING = Decoder(
     "BailingMoe",
-    vocab_size=126464,
-    hidden_size=2048,
-    intermediate_size=5120,
-    num_hidden_layers=28,
-    num_attention_heads=16,
     table="word_embeddings",
     rotary=False,
     endings=SEQUENCE_HEAD,

@@ -18,10 +18,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 Decoder(
     "Bamba",
-    vocab_size=128000,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
     endings=(),
     mlp_bias=False,
     kinds=_kinds,

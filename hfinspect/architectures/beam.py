@@ -10,13 +10,6 @@ from .llama import LLAMA
 
 LLAMA.like(
     "Beam",
-    vocab_size=151936,
-    hidden_size=5120,
-    intermediate_size=20480,
-    num_hidden_layers=52,
-    num_attention_heads=48,
-    num_key_value_heads=8,
-    head_dim=128,
     mlp_bias=None,
     qk_norm=True,
     windows=lambda c: windows(c, 512, every(6, last=True)),

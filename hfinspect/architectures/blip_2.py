@@ -9,19 +9,12 @@ from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import within
 from ..trees import Builder, Component, Dim, ModelConfig, auto_class, register, register_part
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Layers, Linear, Module, Weight
 from . import blip
 from .encoder_decoder import width_of
 
-_VISION = {
-    "hidden_size": 1408,
-    "num_attention_heads": 16,
-    "intermediate_size": 6144,
-    "num_hidden_layers": 39,
-    "image_size": 224,
-    "patch_size": 14,
-    "layer_norm_eps": 1e-6,
-}
+_VISION = config_defaults("blip_2")
 _NAME = "Blip2QFormer"
 
 

@@ -8,6 +8,7 @@ from ..layers.decoders import Decoder, evenly, gated_of, pre_norm
 from ..layers.heads import to_words
 from ..trees import Component, Dim, ModelConfig, named, register_pair, register_part
 from ..trees.cache_layout import Unknown
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
 
@@ -28,11 +29,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 _ENCODER = Decoder(
     "Blt",
-    vocab_size=260,
-    hidden_size=1024,
-    intermediate_size=None,
-    num_hidden_layers=1,
-    num_attention_heads=16,
+    **config_defaults("blt"),
     rms_norm_eps=1e-5,
     attention_bias=None,
     attention=_attention,

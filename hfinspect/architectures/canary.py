@@ -5,16 +5,10 @@ from ..layers.blocks import Heads, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import plain_mlp
 from ..trees import KeysValues, ModelConfig, auto_model, register_pair, register_part
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
-DECODER = {
-    "vocab_size": 16384,
-    "hidden_size": 1024,
-    "intermediate_size": 4096,
-    "num_hidden_layers": 8,
-    "num_attention_heads": 8,
-    "max_position_embeddings": 1024,
-}
+DECODER = config_defaults("canary")
 
 
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:

@@ -3,19 +3,10 @@ heights. Source: transformers/models/chmv2/modeling_chmv2.py."""
 
 from ..layers import reassembling
 from ..layers.reassembling import as_head, fused_width, fusion_layer
-from ..trees import Component, ModelConfig, auto_class, register
+from ..trees import Component, ModelConfig, auto_class, config_defaults, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
 
-_BACKBONE = {
-    "model_type": "dinov3_vit",
-    "image_size": 416,
-    "hidden_size": 1024,
-    "intermediate_size": 4096,
-    "num_attention_heads": 16,
-    "num_hidden_layers": 24,
-    "num_register_tokens": 4,
-    "key_bias": True,
-}
+_BACKBONE = config_defaults("chmv2")
 
 
 def model(config: ModelConfig) -> Module:

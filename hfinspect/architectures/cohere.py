@@ -19,16 +19,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 #: One norm, before attention and MLP alike.
 parallel = adding(pre_norm, post_attention_layernorm=None)
-COHERE = Decoder(
-    "Cohere",
-    vocab_size=256000,
-    hidden_size=8192,
-    intermediate_size=22528,
-    num_hidden_layers=40,
-    num_attention_heads=64,
-    tie_word_embeddings=True,
-    endings=(),
-    norm=norm,
-    attention=_attention,
-    layer=parallel,
-).register("cohere")
+COHERE = Decoder("Cohere", endings=(), norm=norm, attention=_attention, layer=parallel).register(
+    "cohere"
+)

@@ -26,13 +26,6 @@ def _windows(c: ModelConfig) -> Windows:
 
 Decoder(
     "Cohere2Moe",
-    vocab_size=256000,
-    hidden_size=8192,
-    intermediate_size=22528,
-    num_hidden_layers=40,
-    num_attention_heads=64,
-    head_dim=128,
-    tie_word_embeddings=True,
     endings=(),
     norm=_norm,
     windows=_windows,

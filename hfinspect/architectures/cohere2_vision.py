@@ -3,17 +3,12 @@ Source: transformers/models/cohere2_vision. File names: multimodal.py."""
 
 from functools import partial
 
+from ..trees import config_defaults
 from .aya_vision import AYA, gated_projector
 
 AYA.like(
     "Cohere2Vision",
     projector=partial(gated_projector, usual=36864),
     inside=True,
-    vision_defaults={
-        "hidden_size": 1152,
-        "intermediate_size": 3072,
-        "image_size": 512,
-        "num_hidden_layers": 27,
-        "num_attention_heads": 12,
-    },
+    vision_defaults=config_defaults("cohere2_vision"),
 ).register("cohere2_vision")

@@ -5,16 +5,12 @@ from ..layers.blocks import grouped_heads
 from ..layers.composing import respelled_classes
 from ..layers.heads import to_words
 from ..trees import Component, Linear, ModelConfig, Module, Weight, auto_model, register_pair
+from ..trees.config_defaults import config_defaults
 from .canary import DECODER, decoder
 
 _NAME = "CohereAsr"
 #: What the config class lays under the section of the encoder.
-_ENCODER = {
-    "hidden_size": 1280,
-    "num_hidden_layers": 48,
-    "num_mel_bins": 128,
-    "intermediate_size": 5120,
-}
+_ENCODER = config_defaults("cohere_asr")
 _NETS = {
     "q_proj": "query_net",
     "k_proj": "key_net",

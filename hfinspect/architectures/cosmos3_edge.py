@@ -4,7 +4,7 @@ squares of patches through two layers, and a decoder whose layers lie at the top
 from ..layers.composing import respelled
 from ..layers.decoders import plain
 from ..layers.multimodal import two_linears
-from ..trees import ModelConfig, builder, register_pair, register_part
+from ..trees import ModelConfig, builder, config_defaults, register_pair, register_part
 from ..trees.modules import Activation, LayerNorm, Module
 from .llama import LLAMA
 
@@ -20,16 +20,9 @@ _FILES = {
 }
 _TEXT = LLAMA.like(
     f"{_NAME}Text",
-    vocab_size=131072,
-    hidden_size=2048,
-    intermediate_size=9216,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("cosmos3_edge"),
     null_head_dim=True,
     rms_norm_eps=1e-5,
-    hidden_act="relu2",
     mlp_bias=False,
     mlp=plain,
 )

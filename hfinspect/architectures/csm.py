@@ -2,21 +2,11 @@
 Llama that makes a frame's further codes one after the other, and the Mimi codec
 (transformers/models/csm)."""
 
-from ..trees import Component, Dim, ModelConfig, auto_model, register
+from ..trees import Component, Dim, ModelConfig, auto_model, config_defaults, register
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA
 
-_CSM = LLAMA.like(
-    "Csm",
-    vocab_size=2051,
-    hidden_size=2048,
-    intermediate_size=8192,
-    num_hidden_layers=16,
-    num_attention_heads=32,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-5,
-    mlp_bias=False,
-)
+_CSM = LLAMA.like("Csm", **config_defaults("csm"), rms_norm_eps=1e-5, mlp_bias=False)
 _DEPTH = _CSM.like(
     "Csm", hidden_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2
 )

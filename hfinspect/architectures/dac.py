@@ -4,17 +4,10 @@ they are absent (transformers/models/dac)."""
 from collections.abc import Callable
 
 from ..layers.composing import defaulted
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight
 
-_DEFAULTS = {
-    "encoder_hidden_size": 64,
-    "downsampling_ratios": (2, 4, 8, 8),
-    "decoder_hidden_size": 1536,
-    "n_codebooks": 9,
-    "codebook_size": 1024,
-    "codebook_dim": 8,
-}
+_DEFAULTS = config_defaults("dac")
 #: The module of Snake's coefficients for so many channels.
 Snake = Callable[[Dim], Module]
 

@@ -5,6 +5,7 @@ from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
 from ..trees import Buffer, Component, Conv, Dropout, Embedding, Linear, ModelConfig, Module, Weight
+from ..trees.config_defaults import config_defaults
 
 
 def _tables(e: Encoder, c: ModelConfig) -> Module:
@@ -94,16 +95,7 @@ def _forms(e: Encoder) -> Forms:
     return {**bert_forms(e), "ForSequenceClassification": labelled, "ForMultipleChoice": choice}
 
 
-_DEFAULTS = {
-    **encoders.BASE,
-    "vocab_size": 128100,
-    "hidden_size": 1536,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 24,
-    "intermediate_size": 6144,
-    "type_vocab_size": 0,
-    "layer_norm_eps": 1e-7,
-}
+_DEFAULTS = {**encoders.BASE, **config_defaults("deberta_v2")}
 DEBERTA_V2 = Encoder(
     "DebertaV2",
     "deberta",

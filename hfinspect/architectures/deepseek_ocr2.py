@@ -2,22 +2,14 @@
 Qwen2-0.5B without vocabulary reads SAM's output and then learned queries."""
 
 from ..layers.decoders import Decoder
-from ..trees import Dim, Embedding, ModelConfig, Module
+from ..trees import Dim, Embedding, ModelConfig, Module, config_defaults
 from .deepseek_ocr import SAM, register_ocr, sam_model
 from .qwen2 import QWEN2
 
 #: The first's, its last convolution as wide as what follows.
 _SAM = SAM.with_values(downsample_channels=[512, 896])
 #: Qwen2-0.5B.
-_QWEN2 = ModelConfig(
-    {
-        "hidden_size": 896,
-        "intermediate_size": 4864,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 14,
-        "num_key_value_heads": 2,
-    }
-)
+_QWEN2 = ModelConfig(config_defaults("deepseek_ocr2"))
 
 
 def queries(width: Dim) -> dict[str, Module]:

@@ -16,11 +16,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 DEEPSEEK_V3 = Decoder(
     "DeepseekV3",
-    vocab_size=129280,
-    hidden_size=7168,
-    intermediate_size=18432,
-    num_hidden_layers=61,
-    num_attention_heads=128,
     rotary=False,
     endings=LABEL_HEADS,
     attention=_attention,

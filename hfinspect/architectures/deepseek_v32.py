@@ -5,11 +5,6 @@ from ..layers.latent_decoders import dense_first, latent, routed
 
 Decoder(
     "DeepseekV32",
-    vocab_size=129280,
-    hidden_size=7168,
-    intermediate_size=18432,
-    num_hidden_layers=61,
-    num_attention_heads=128,
     rotary=False,
     endings=(),
     attention=latent(seeks=64),

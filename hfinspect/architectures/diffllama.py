@@ -10,12 +10,4 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped(d, c).adding(**dict.fromkeys(names, vector), groupnorm=Activation("RMSNorm"))
 
 
-LLAMA.like(
-    "DiffLlama",
-    hidden_size=2048,
-    intermediate_size=8192,
-    num_hidden_layers=16,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    attention=_attention,
-).register("diffllama")
+LLAMA.like("DiffLlama", mlp_bias=None, attention=_attention).register("diffllama")

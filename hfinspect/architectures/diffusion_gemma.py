@@ -6,17 +6,13 @@ from ..layers.blocks import gated_mlp
 from ..layers.composing import renamed, tied_to
 from ..layers.heads import causal_lm
 from ..trees import Activation, ModelConfig, Module, auto_model, register, register_part
+from ..trees.config_defaults import config_defaults
 from . import gemma4, gemma4_text
 from .gemma3n_text import GELU
 
 _NAME = "DiffusionGemma"
 #: What the class has in any case, whatever a config says.
-_FIXED = {
-    "attention_k_eq_v": True,
-    "enable_moe_block": True,
-    "hidden_size_per_layer_input": 0,
-    "num_kv_shared_layers": 0,
-}
+_FIXED = config_defaults("diffusion_gemma")
 #: Ends of the names that the encoder shares with the decoder.
 _SHARED = ("weight", "scale", "per_expert_scale", "gate_up_proj", "down_proj")
 

@@ -33,10 +33,6 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "Doge",
-    vocab_size=32768,
-    hidden_size=1024,
-    intermediate_size=2048,
-    num_attention_heads=8,
     mlp_bias=False,
     qk_norm=True,
     endings=("ForSequenceClassification",),

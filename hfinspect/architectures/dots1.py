@@ -8,11 +8,6 @@ from ..layers.windows import windows
 
 Decoder(
     "Dots1",
-    vocab_size=152064,
-    hidden_size=4608,
-    intermediate_size=10944,
-    num_hidden_layers=62,
-    num_key_value_heads=32,
     qk_norm=True,
     endings=(),
     kinds=dense_first(0),

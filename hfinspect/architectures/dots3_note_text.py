@@ -8,17 +8,10 @@ from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
-from ..trees import Dim, Linear, ModelConfig, Module, Windows
+from ..trees import Dim, Linear, ModelConfig, Module, Windows, config_defaults
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
-_SLIDING = {
-    "num_attention_heads": 64,
-    "q_lora_rank": 1024,
-    "kv_lora_rank": 1024,
-    "head_dim": 256,
-    "qk_nope_head_dim": 192,
-    "v_head_dim": 128,
-}
+_SLIDING = config_defaults("dots3_note_text")
 #: Experts are listed once for each distinct kind of layer; published models have three.
 _MAX_DISTINCT = 32
 
@@ -95,10 +88,7 @@ def _shared(c: ModelConfig, _inner: Dim) -> Dim:
 
 _TEXT = Decoder(
     "Dots3NoteText",
-    vocab_size=152064,
-    hidden_size=5120,
-    intermediate_size=13824,
-    num_hidden_layers=46,
+    **config_defaults("dots3_note_text.decoder"),
     rms_norm_eps=1e-5,
     norm=norms_called("Dots3NoteRMSNorm"),
     kinds=_kinds,

@@ -6,17 +6,10 @@ import math
 from ..core.config import MAX_COUNT
 from ..layers.blocks import activation, size
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
-from ..trees import Component, Dim, ModelConfig, named
+from ..trees import Component, Dim, ModelConfig, config_defaults, named
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
-_LISTS = {
-    "in_channels": (32, 16, 24, 40, 80, 112, 192),
-    "out_channels": (16, 24, 40, 80, 112, 192, 320),
-    "strides": (1, 2, 2, 2, 1, 2, 1),
-    "kernel_sizes": (3, 3, 5, 3, 5, 5, 3),
-    "expand_ratios": (1, 6, 6, 6, 6, 6, 6),
-    "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
-}
+_LISTS = config_defaults("efficientnet")
 _NAME = "EfficientNet"
 _last = size("hidden_dim", default=2560)
 

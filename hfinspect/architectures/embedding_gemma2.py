@@ -5,7 +5,7 @@ from functools import partial
 
 from ..layers.blocks import Heads, grouped_attention, layer_overrides, layer_types
 from ..layers.decoders import Decoder, gated_by, mixed, norms_called
-from ..trees import Component, ModelConfig, register, register_part
+from ..trees import Component, ModelConfig, config_defaults, register, register_part
 from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
 from .gemma3n_text import FOUR_NORMS, per_layer_gate
@@ -59,10 +59,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 _TEXT = Decoder(
     _NAME,
-    vocab_size=262144,
-    hidden_size=512,
-    intermediate_size=2048,
-    num_hidden_layers=24,
+    **config_defaults("embedding_gemma2"),
     norm=norms_called(f"{_NAME}RMSNorm"),
     layer=_layer,
     kinds=_kinds,

@@ -6,23 +6,10 @@ from functools import partial
 from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.speech import weight_normed
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Conv, GroupNorm, Layers, Module, Weight
 
-_DEFAULTS = {
-    "audio_channels": 1,
-    "hidden_size": 128,
-    "num_filters": 32,
-    "num_residual_layers": 1,
-    "upsampling_ratios": (8, 5, 4, 2),
-    "kernel_size": 7,
-    "last_kernel_size": 7,
-    "residual_kernel_size": 3,
-    "compress": 2,
-    "num_lstm_layers": 2,
-    "codebook_size": 1024,
-    "sampling_rate": 24000,
-}
+_DEFAULTS = config_defaults("encodec")
 
 
 def conv(

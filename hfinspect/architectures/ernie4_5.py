@@ -2,7 +2,7 @@
 
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
-from ..trees import Dim, ModelConfig, Module
+from ..trees import Dim, ModelConfig, Module, config_defaults
 
 
 def mlp(d: Decoder, c: ModelConfig, inner: Dim | None = None, kind: str | None = None) -> Module:
@@ -13,16 +13,8 @@ def mlp(d: Decoder, c: ModelConfig, inner: Dim | None = None, kind: str | None =
 
 ERNIE = Decoder(
     "Ernie4_5",
-    vocab_size=103424,
-    hidden_size=1024,
-    intermediate_size=3072,
-    num_hidden_layers=18,
-    num_attention_heads=16,
-    num_key_value_heads=2,
-    head_dim=128,
+    **config_defaults("ernie4_5"),
     null_head_dim=True,
-    rms_norm_eps=1e-05,
-    tie_word_embeddings=True,
     bias_key="use_bias",
     endings=(),
     mlp=mlp,

@@ -42,14 +42,7 @@ def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 Decoder(
     "Ernie4_5_Moe",
-    vocab_size=103424,
-    hidden_size=2560,
-    intermediate_size=12288,
-    num_hidden_layers=28,
-    num_attention_heads=20,
-    num_key_value_heads=4,
     rms_norm_eps=1e-5,
-    tie_word_embeddings=True,
     bias_key="use_bias",
     endings=(),
     mlp=mlp,

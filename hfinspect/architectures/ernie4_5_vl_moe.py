@@ -10,7 +10,7 @@ from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
 from ..layers.multimodal import projector
 from ..layers.vision import scaled
-from ..trees import Component, Dim, ModelConfig, builder, exact, register
+from ..trees import Component, Dim, ModelConfig, builder, config_defaults, exact, register
 from ..trees.modules import LayerNorm, Linear, Module, ModuleList, RMSNorm, Weight
 from .ernie4_5 import mlp
 
@@ -51,12 +51,7 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
 
 TEXT = Decoder(
     _NAME,
-    vocab_size=103424,
-    hidden_size=2560,
-    intermediate_size=12288,
-    num_hidden_layers=28,
-    num_attention_heads=20,
-    num_key_value_heads=4,
+    **config_defaults("ernie4_5_vl_moe"),
     rms_norm_eps=1e-5,
     bias_key="use_bias",
     attention=lambda d, c: grouped(d, c).called(f"{d.name}TextAttention"),

@@ -7,22 +7,14 @@ from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, adding, of_kind, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting, projector
-from ..trees import Component, Dim, ModelConfig, register
+from ..trees import Component, Dim, ModelConfig, config_defaults, register
 from ..trees import modules as nn
 from ..trees.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from . import esm
 from .llama import LLAMA
 
 _S = "EvollaSaProt"
-_SAPROT = {
-    "vocab_size": 446,
-    "hidden_size": 1280,
-    "num_hidden_layers": 33,
-    "num_attention_heads": 20,
-    "intermediate_size": 5120,
-    "max_position_embeddings": 1026,
-    "layer_norm_eps": 1e-5,
-}
+_SAPROT = config_defaults("evolla")
 
 
 def _saprot(c: ModelConfig) -> Module:
@@ -105,9 +97,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 TEXT = LLAMA.like(
     "Evolla",
-    vocab_size=128256,
-    intermediate_size=14336,
-    num_key_value_heads=8,
+    **config_defaults("evolla.decoder"),
     rms_norm_eps=1e-5,
     kinds=_kinds,
     layer=adding(pre_norm, adapter=of_kind("looking", _adapter)),

@@ -7,10 +7,6 @@ from .llama import LLAMA
 
 LLAMA.like(
     "Exaone4",
-    vocab_size=102400,
-    intermediate_size=16384,
-    num_key_value_heads=32,
-    rms_norm_eps=1e-05,
     attention_bias=None,
     mlp_bias=None,
     qk_norm=True,

@@ -5,14 +5,12 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
+from ..trees import config_defaults
 from .qwen3_next import token_predictor, with_predictor
 
 _EXAONE = Decoder(
     "ExaoneMoe",
-    vocab_size=102400,
-    intermediate_size=16384,
-    num_key_value_heads=32,
-    rms_norm_eps=1e-05,
+    **config_defaults("exaone_moe"),
     attention_bias=None,
     qk_norm=True,
     endings=(),

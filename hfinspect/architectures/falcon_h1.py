@@ -19,10 +19,6 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 
 Decoder(
     "FalconH1",
-    vocab_size=128000,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
     endings=(),
     mlp_bias=False,
     last_norm="final_layernorm",

@@ -2,21 +2,10 @@
 Source of shapes: transformers/models/fast_vlm."""
 
 from ..layers.multimodal import Joined, two_layers
-from ..trees import Dim, ModelConfig, Module
+from ..trees import Dim, ModelConfig, Module, config_defaults
 
-VISION = {
-    "architecture": "fastvit_mci3",
-    "hidden_size": 3072,
-    "model_args": {"inference_mode": True},
-}
-TEXT = {
-    "hidden_size": 3584,
-    "vocab_size": 152128,
-    "intermediate_size": 18944,
-    "num_attention_heads": 28,
-    "num_key_value_heads": 4,
-    "num_hidden_layers": 28,
-}
+VISION = config_defaults("fast_vlm")
+TEXT = config_defaults("fast_vlm.text")
 
 
 def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:

@@ -5,8 +5,6 @@ from .olmo2 import OLMO2
 
 OLMO2.like(
     "FlexOlmo",
-    vocab_size=100352,
-    rms_norm_eps=1e-06,
     endings=(),
     moe=m.sparse(
         "SparseMoeBlock",

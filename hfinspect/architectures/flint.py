@@ -9,12 +9,6 @@ from ..layers.windows import windows
 _EXPERTS = m.counts("num_experts", default=256)
 Decoder(
     "Flint",
-    vocab_size=150144,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_hidden_layers=49,
-    num_key_value_heads=4,
-    head_dim=128,
     qk_norm=True,
     endings=(),
     kinds=stepped(_EXPERTS, 0, 1),

@@ -6,17 +6,10 @@ from functools import partial
 from ..layers.blocks import activation, depthwise
 from ..layers.multimodal import decoder, projecting, register_worded, two_linears
 from ..layers.vision import plain_mlp
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, once
 
-TEXT = {
-    "hidden_size": 1024,
-    "intermediate_size": 3072,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 16,
-    "num_key_value_heads": 8,
-    "tie_word_embeddings": True,
-}
+TEXT = config_defaults("fun_asr_nano")
 
 
 def layer(

@@ -5,18 +5,10 @@ from typing import Any
 
 from ..layers.heads import to_words
 from ..layers.multimodal import register_headed
-from ..trees import Component, Linear, ModelConfig, Module, auto_model
+from ..trees import Component, Linear, ModelConfig, Module, auto_model, config_defaults
 
 #: What the config class sets where the text section leaves a key out.
-_TEXT: dict[str, Any] = {
-    "model_type": "persimmon",
-    "vocab_size": 262144,
-    "hidden_size": 4096,
-    "intermediate_size": 16384,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 64,
-    "qk_layernorm": True,
-}
+_TEXT: dict[str, Any] = config_defaults("fuyu")
 
 
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:

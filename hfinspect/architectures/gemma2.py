@@ -6,14 +6,6 @@ from ..layers.windows import every, windows
 
 GEMMA2 = Decoder(
     "Gemma2",
-    vocab_size=256000,
-    hidden_size=2304,
-    intermediate_size=9216,
-    num_hidden_layers=26,
-    num_attention_heads=8,
-    num_key_value_heads=4,
-    head_dim=256,
-    tie_word_embeddings=True,
     layer=sandwich,
     windows=lambda c: windows(c, 4096, every(2)),
     embedding="TextScaledWordEmbedding",

@@ -8,6 +8,7 @@ from ..layers.heads import register_tower
 from ..layers.mixtures import counts
 from ..layers.windows import every, windows
 from ..trees import Activation, Builder, Component, Dim, Embedding, Layers, Linear, ModelConfig
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Module, ModuleList, Weight
 
 _per_layer = size("hidden_size_per_layer_input", default=256)
@@ -127,12 +128,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 _TEXT = Decoder(
     "Gemma3nText",
-    vocab_size=262400,
-    hidden_size=2048,
-    num_hidden_layers=35,
-    num_attention_heads=8,
-    num_key_value_heads=2,
-    head_dim=256,
+    **config_defaults("gemma3n_text"),
     norm=norms_called("Gemma3nRMSNorm"),
     layer=_layer,
     kinds=_kinds,

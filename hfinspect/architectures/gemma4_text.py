@@ -8,6 +8,7 @@ from ..layers.experts import stacked_experts
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees import Activation, Buffer, Component, Dim, Linear, ModelConfig, Module, Weight
+from ..trees.config_defaults import config_defaults
 from .gemma3n_text import FOUR_NORMS, GELU, attention, per_layer_gate, per_layer_tables, sharing
 
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
@@ -86,10 +87,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
 
 _TEXT = Decoder(
     "Gemma4Text",
-    vocab_size=262144,
-    hidden_size=2304,
-    intermediate_size=9216,
-    num_hidden_layers=30,
+    **config_defaults("gemma4_text"),
     norm=lambda _d, c, size: norm(c, size),
     layer=_layer,
     kinds=_kinds,

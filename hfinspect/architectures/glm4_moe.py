@@ -6,12 +6,6 @@ from ..layers.latent_decoders import dense_first, routed
 
 Decoder(
     "Glm4Moe",
-    vocab_size=151552,
-    intermediate_size=10944,
-    num_hidden_layers=46,
-    num_attention_heads=96,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
     rotary=False,
     endings=(),
     attention=lambda d, c: grouped(d.like(d.name, qk_norm=c.flag("use_qk_norm", default=False)), c),

@@ -4,7 +4,7 @@ and MLP. Source of shapes: transformers/models/glm4v/modeling_glm4v.py."""
 from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import Decoder, adding, fused_mlp, normed, norms_called, pre_norm
 from ..layers.multimodal import register_worded, seeing
-from ..trees import ModelConfig, Module
+from ..trees import ModelConfig, Module, config_defaults
 from .llama import LLAMA
 
 
@@ -16,10 +16,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 GLM4V = LLAMA.like(
     "Glm4vText",
-    vocab_size=151552,
-    intermediate_size=13696,
-    num_hidden_layers=40,
-    num_key_value_heads=2,
+    **config_defaults("glm4v"),
     rms_norm_eps=1e-5,
     norm=norms_called("Glm4vRMSNorm"),
     attention=_attention,

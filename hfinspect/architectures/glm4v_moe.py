@@ -5,16 +5,12 @@ from ..layers.decoders import last_norm_of
 from ..layers.latent_decoders import dense_first, expert_count, routed
 from ..layers.mixtures import DEEPSEEK, deepseek_shared, sparse, stacked
 from ..layers.multimodal import register_worded, seeing
-from ..trees import register_part
+from ..trees import config_defaults, register_part
 from .llama import LLAMA
 
 _TEXT = LLAMA.like(
     "Glm4vMoeText",
-    vocab_size=151424,
-    intermediate_size=10944,
-    num_hidden_layers=46,
-    num_attention_heads=96,
-    num_key_value_heads=8,
+    **config_defaults("glm4v_moe"),
     rms_norm_eps=1e-5,
     attention_bias=True,
     out_bias=False,

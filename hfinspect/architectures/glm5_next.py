@@ -7,7 +7,7 @@ from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import register_worded, text_section
-from ..trees import KeysValues, ModelConfig, Module, RMSNorm, Weight, builder
+from ..trees import KeysValues, ModelConfig, Module, RMSNorm, Weight, builder, config_defaults
 from .kimi_linear import delta_attention
 
 
@@ -61,10 +61,7 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
 
 _TEXT = Decoder(
     "Glm5NextText",
-    vocab_size=154880,
-    intermediate_size=12288,
-    num_hidden_layers=45,
-    num_attention_heads=64,
+    **config_defaults("glm5_next"),
     rms_norm_eps=1e-5,
     layer=_layer,
     rotary=False,

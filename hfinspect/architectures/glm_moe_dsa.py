@@ -40,12 +40,6 @@ _INDEXED = latent(seeks=32, **_SIZES)
 
 Decoder(
     "GlmMoeDsa",
-    vocab_size=154880,
-    hidden_size=6144,
-    intermediate_size=12288,
-    num_hidden_layers=78,
-    num_attention_heads=64,
-    rms_norm_eps=1e-05,
     rotary=False,
     endings=(),
     attention=latent(**_SIZES),

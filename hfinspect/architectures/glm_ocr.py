@@ -3,16 +3,12 @@ Source of shapes: transformers/models/glm_ocr/modeling_glm_ocr.py."""
 
 from ..layers.decoders import grouped, norms_called
 from ..layers.multimodal import register_worded, seeing
+from ..trees import config_defaults
 from .glm4v import GLM4V
 
 _TEXT = GLM4V.like(
     "GlmOcrText",
-    vocab_size=59392,
-    hidden_size=1024,
-    intermediate_size=4096,
-    num_hidden_layers=16,
-    num_attention_heads=16,
-    num_key_value_heads=8,
+    **config_defaults("glm_ocr"),
     norm=norms_called("GlmOcrRMSNorm"),
     attention=grouped,
     attention_bias=None,

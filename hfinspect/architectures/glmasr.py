@@ -2,16 +2,9 @@
 encoder with rotary positions (a trace), and a Llama decoder."""
 
 from ..layers.multimodal import register_listener, two_linears
-from ..trees import Dim, ModelConfig, Module
+from ..trees import Dim, ModelConfig, Module, config_defaults
 
-_TEXT = {
-    "vocab_size": 59264,
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 16,
-    "num_key_value_heads": 4,
-}
+_TEXT = config_defaults("glmasr")
 
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:

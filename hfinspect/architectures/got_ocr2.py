@@ -4,7 +4,7 @@ Qwen2. Source: transformers/models/got_ocr2/modeling_got_ocr2.py."""
 from functools import partial
 
 from ..layers.multimodal import Joined, projector
-from ..trees import Conv, Dim, Linear, ModelConfig, Module, register_part
+from ..trees import Conv, Dim, Linear, ModelConfig, Module, config_defaults, register_part
 from .sam import encoder_of
 
 
@@ -24,14 +24,7 @@ Joined(
     "got_ocr2_vision",
     "qwen2",
     projector=_projector,
-    text_defaults={
-        "vocab_size": 151860,
-        "hidden_size": 1024,
-        "intermediate_size": 2816,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 16,
-    },
+    text_defaults=config_defaults("got_ocr2"),
 ).register(("got_ocr2", "pp_chart2table"))
 _TYPES, _TOWER = ("got_ocr2_vision", "pp_chart2table_vision"), partial(encoder_of, "GotOcr2")
 register_part(_TYPES, "GotOcr2VisionEncoder", _TOWER, "vision")

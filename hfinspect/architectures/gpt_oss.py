@@ -18,15 +18,7 @@ def _experts(x: m.Mixture) -> Module:
 
 GPT_OSS = Decoder(
     "GptOss",
-    vocab_size=201088,
-    hidden_size=2880,
-    intermediate_size=2880,
-    num_hidden_layers=36,
-    num_attention_heads=64,
-    num_key_value_heads=8,
-    head_dim=64,
     null_head_dim=True,
-    rms_norm_eps=1e-05,
     attention_bias=True,
     rotary=False,
     endings=LABEL_HEADS,

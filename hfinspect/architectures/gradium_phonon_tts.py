@@ -4,7 +4,7 @@ transformers/models/gradium_phonon_tts, of names: transformers/conversion_mappin
 
 from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder
-from ..trees import Component, KeysValues, ModelConfig, register
+from ..trees import Component, KeysValues, ModelConfig, config_defaults, register
 from ..trees.modules import Buffer, Embedding, Linear, Module, ModuleList, Weight, each_module
 from .pocket_tts import POCKET, flow_head, latent, loss_weighting, speech_model
 
@@ -26,15 +26,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return Module(name, parts, o_proj=out, component=at, cache=keeps)
 
 
-_GRADIUM = POCKET.like(
-    _NAME,
-    vocab_size=4001,
-    hidden_size=768,
-    intermediate_size=3072,
-    num_attention_heads=12,
-    hidden_act="gelu",
-    attention=_attention,
-)
+_GRADIUM = POCKET.like(_NAME, **config_defaults("gradium_phonon_tts"), attention=_attention)
 
 
 def model(c: ModelConfig) -> Module:

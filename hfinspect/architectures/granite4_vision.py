@@ -4,20 +4,14 @@ windows of its patches, one for each layer read and four for corners of squares,
 import re
 
 from ..layers.multimodal import any_model, projecting, projector, register_worded, tower_width
-from ..trees import Component, Dim, ModelConfig, auto_model, exact
+from ..trees import Component, Dim, ModelConfig, auto_model, config_defaults, exact
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
 _NAME = "Granite4Vision"
 _TEXT = LLAMA.like(f"{_NAME}Text", mlp_bias=False)
 #: What the config class makes of an absent section.
-_QFORMER = {
-    "num_hidden_layers": 1,
-    "intermediate_size": 3072,
-    "cross_attention_frequency": 1,
-    "max_position_embeddings": 2048,
-    "use_qformer_text_input": False,
-}
+_QFORMER = config_defaults("granite4_vision")
 
 
 def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -2,23 +2,14 @@
 squares of patches by two factors, outputs of earlier layers too (DeepStack), and Granite."""
 
 from ..layers.multimodal import projector, register_worded, two_linears, within
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
 from .llama import LLAMA
 
 _NAME = "GraniteDocling"
 _TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    vocab_size=133800,
-    hidden_size=1024,
-    intermediate_size=2048,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    rms_norm_eps=1e-5,
-    tie_word_embeddings=True,
-    mlp_bias=False,
+    f"{_NAME}Text", **config_defaults("granite_docling"), rms_norm_eps=1e-5, mlp_bias=False
 )
 
 

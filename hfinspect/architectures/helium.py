@@ -5,14 +5,6 @@ from ..trees import Linear
 
 Decoder(
     "Helium",
-    vocab_size=48000,
-    hidden_size=2560,
-    intermediate_size=7040,
-    num_hidden_layers=24,
-    num_attention_heads=20,
-    num_key_value_heads=20,
-    head_dim=128,
-    rms_norm_eps=1e-08,
     mlp_bias=False,
     out_bias=False,
     rotary=False,

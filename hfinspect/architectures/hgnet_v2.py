@@ -10,19 +10,12 @@ from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
-from ..trees import Component, Dim, ModelConfig, register
+from ..trees import Component, Dim, ModelConfig, config_defaults, register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
 _NAME, _LEARNED = "HGNetV2", "use_learnable_affine_block"
 _WIDTHS = (256, 512, 1024, 2048)
-STAGES = {
-    "stage_in_channels": (48, 128, 512, 1024),
-    "stage_mid_channels": (48, 96, 192, 384),
-    "stage_out_channels": (128, 512, 1024, 2048),
-    "stage_num_blocks": (1, 1, 3, 1),
-    "stage_kernel_size": (3, 3, 5, 5),
-    "stage_numb_of_layers": (6, 6, 6, 6),
-}
+STAGES = config_defaults("hgnet_v2")
 
 
 def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:

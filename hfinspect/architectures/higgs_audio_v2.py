@@ -4,7 +4,7 @@ second norms for the tokens of sound, whose codebooks share one table and head."
 from ..layers.composing import composed
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import to_words
-from ..trees import Dim, Embedding, ModelConfig, Module, register
+from ..trees import Dim, Embedding, ModelConfig, Module, config_defaults, register
 from .llama import LLAMA
 
 
@@ -15,13 +15,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 _HIGGS = LLAMA.like(
     "HiggsAudioV2",
-    vocab_size=128256,
-    hidden_size=3072,
-    intermediate_size=8192,
-    num_hidden_layers=28,
-    num_attention_heads=24,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("higgs_audio_v2"),
     null_head_dim=True,
     rms_norm_eps=1e-5,
     mlp_bias=False,

@@ -4,8 +4,6 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 
 HUNYUAN = Decoder(
     "HunYuanDenseV1",
-    vocab_size=290943,
-    rms_norm_eps=1e-05,
     endings=SEQUENCE_HEAD,
     attention=lambda d, c: grouped(d, c).adding(
         **dict.fromkeys(("query_layernorm", "key_layernorm"), d.norm(d, c, d.heads(c).dim))

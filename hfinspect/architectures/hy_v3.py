@@ -33,12 +33,6 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 _HY = Decoder(
     "HYV3",
-    vocab_size=120832,
-    intermediate_size=13312,
-    num_hidden_layers=80,
-    num_attention_heads=64,
-    num_key_value_heads=8,
-    head_dim=128,
     rms_norm_eps=1e-5,
     mlp_bias=False,
     qk_norm=True,

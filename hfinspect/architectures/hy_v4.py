@@ -7,7 +7,7 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import mlps, side_by_side, words
-from ..trees import Dim, Linear, ModelConfig, Module, Weight
+from ..trees import Dim, Linear, ModelConfig, Module, Weight, config_defaults
 
 
 def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
@@ -32,10 +32,7 @@ def _joining(d: Decoder, c: ModelConfig) -> Module:
 
 _HY = Decoder(
     "HYV4",
-    vocab_size=120832,
-    hidden_size=2816,
-    intermediate_size=6912,
-    num_hidden_layers=34,
+    **config_defaults("hy_v4"),
     rms_norm_eps=1e-5,
     mlp=lambda d, c: _gated(d, c, d.inner(c)),
     layer=_layer,

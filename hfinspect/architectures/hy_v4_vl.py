@@ -4,22 +4,13 @@ and a tower, a trace, whose norms files of the whole call otherwise."""
 from ..layers.composing import composed, respelled
 from ..layers.heads import to_words
 from ..layers.multimodal import within
-from ..trees import ModelConfig, Module, builder, register
+from ..trees import ModelConfig, Module, builder, config_defaults, register
 from ..trees.catalog import register_part
 from ..trees.modules import each_module
 from . import hy_v4
 
 _NAME, _WHOLE = "HYV4VL", "HYV4VLForConditionalGeneration"
-_DEFAULTS = {
-    "hidden_size": 6144,
-    "intermediate_size": 18432,
-    "moe_intermediate_size": 2048,
-    "num_hidden_layers": 78,
-    "num_attention_heads": 64,
-    "q_lora_rank": 2048,
-    "kv_lora_rank": 512,
-    "index_n_heads": 32,
-}
+_DEFAULTS = config_defaults("hy_v4_vl")
 _NORMS = {"layer_norm1": "input_layernorm", "layer_norm2": "post_attention_layernorm"}
 _SPELLED = {
     "fc1": "dense_h_to_4h",

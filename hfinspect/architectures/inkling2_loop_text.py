@@ -3,18 +3,11 @@ token goes through some layers several times, each pass with a cache of its own;
 layers mix in what the pass before made."""
 
 from ..core.config import MAX_COUNT
-from ..trees import Dim, Layers, ModelConfig, Module, Weight, register
+from ..trees import Dim, Layers, ModelConfig, Module, Weight, config_defaults, register
 from ..trees.modules import each_module, once
 from . import inkling2_text
 
-_DEFAULTS = {
-    "hidden_size": 2304,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 24,
-    "swa_num_attention_heads": 24,
-    "moe_intermediate_size": 1152,
-    "n_routed_experts": 128,
-}
+_DEFAULTS = config_defaults("inkling2_loop_text")
 
 
 def _loop(c: ModelConfig, key: str, first: str, default: int, minimum: int = 1) -> Dim:

@@ -10,6 +10,7 @@ from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import router, stacked_experts
 from ..layers.windows import every, windows
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Weight, register
+from ..trees.config_defaults import config_defaults
 from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, looking
 
 _SPELLED = {
@@ -86,9 +87,7 @@ def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 _TEXT = Decoder(
     "Inkling2Text",
-    vocab_size=201024,
-    hidden_size=4608,
-    num_hidden_layers=48,
+    **config_defaults("inkling2_text"),
     table="embed",
     norm=norms_called("Inkling2RMSNorm"),
     layer=_layer,

@@ -8,6 +8,7 @@ from ..layers.heads import register_tower
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.windows import windows
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, State, Weight
+from ..trees.config_defaults import config_defaults
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
 kernel_size = size("conv_kernel_size", "sconv_kernel_size", default=4)
@@ -107,9 +108,7 @@ _SPARSE = words(
 )
 _TEXT = Decoder(
     "Inkling",
-    vocab_size=201024,
-    hidden_size=6144,
-    num_hidden_layers=66,
+    **config_defaults("inkling_text"),
     mlp=_mlp,
     moe=_moe,
     layer=_layer,

@@ -5,7 +5,7 @@ apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct."
 from ..layers.blocks import gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
 from ..layers.heads import decoder_classes
-from ..trees import ModelConfig, Module
+from ..trees import ModelConfig, Module, config_defaults
 
 
 def _bias(c: ModelConfig) -> bool:
@@ -20,13 +20,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 _LLAMA = Decoder(
     "Llama",
-    vocab_size=128512,
-    intermediate_size=10240,
-    num_hidden_layers=48,
-    num_key_value_heads=2,
-    head_dim=128,
+    **config_defaults("internlm3"),
     null_head_dim=True,
-    rms_norm_eps=1e-05,
     rotary=False,
     endings=(),
     attention=_attention,

@@ -3,17 +3,11 @@ converted form. H2OVL-Mississippi and Skywork-R1V are the same model under names
 
 from ..layers.composing import renamed
 from ..layers.multimodal import any_causal, as_projector, within
-from ..trees import Dim, ModelConfig, register_part
+from ..trees import Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
-_SIZES = {
-    "hidden_size": 3200,
-    "intermediate_size": 12800,
-    "num_hidden_layers": 48,
-    "image_size": 224,
-    "norm_type": "rms_norm",
-}
+_SIZES = config_defaults("internvl_chat")
 #: Beginnings of class names after InternVLVision, and those after Intern in the authors' code.
 _CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer", "": ""}
 

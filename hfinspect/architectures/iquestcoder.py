@@ -2,18 +2,12 @@
 
 from ..layers.decoders import Decoder
 from ..layers.heads import decoder_classes
+from ..trees import config_defaults
 
 _LLAMA = Decoder(
     "Llama",
-    vocab_size=76800,
-    hidden_size=5120,
-    intermediate_size=27648,
-    num_hidden_layers=80,
-    num_attention_heads=40,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("iquestcoder"),
     null_head_dim=True,
-    rms_norm_eps=1e-05,
     mlp_bias=False,
     rotary=False,
     endings=(),

@@ -4,11 +4,6 @@ from ..layers.decoders import Decoder, layer_norms, up_down
 
 Decoder(
     "Jais2",
-    vocab_size=150272,
-    hidden_size=3328,
-    intermediate_size=26624,
-    num_attention_heads=26,
-    hidden_act="relu2",
     attention_bias=True,
     mlp_bias=True,
     rotary=False,

@@ -43,9 +43,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 Decoder(
     "Jamba",
-    vocab_size=65536,
-    intermediate_size=14336,
-    num_key_value_heads=8,
     attention_bias=None,
     layer=_layer,
     kinds=_kinds,

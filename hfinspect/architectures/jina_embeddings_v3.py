@@ -6,19 +6,9 @@ from ..layers.bert_encoders import Encoder, Forms, roberta_forms, roberta_words,
 from ..layers.blocks import fused_attention
 from ..layers.encoders import hidden, norm
 from ..layers.vision import plain_mlp
-from ..trees import Activation, Layers, ModelConfig, Module
+from ..trees import Activation, Layers, ModelConfig, Module, config_defaults
 
-DEFAULTS = {
-    "vocab_size": 250002,
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-    "hidden_act": "gelu",
-    "max_position_embeddings": 8194,
-    "type_vocab_size": 1,
-    "layer_norm_eps": 1e-5,
-}
+DEFAULTS = config_defaults("jina_embeddings_v3")
 
 
 def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:

@@ -72,10 +72,6 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 Decoder(
     "KimiLinear",
-    vocab_size=163840,
-    hidden_size=2304,
-    intermediate_size=9216,
-    num_hidden_layers=27,
     rms_norm_eps=1e-5,
     attention=latent(query_rank=None),
     layer=_layer,

@@ -18,12 +18,6 @@ def _correction(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 Decoder(
     "Kolibri1",
-    vocab_size=128000,
-    hidden_size=2560,
-    num_hidden_layers=50,
-    num_attention_heads=48,
-    num_key_value_heads=4,
-    head_dim=128,
     attention_bias=None,
     qk_norm=True,
     rotary=False,

@@ -29,10 +29,6 @@ def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
 
 Decoder(
     "Laguna",
-    vocab_size=100352,
-    hidden_size=2048,
-    intermediate_size=8192,
-    num_hidden_layers=40,
     rotary=False,
     endings=(),
     kinds=side_by_side(_heads, mlps()),

@@ -35,15 +35,8 @@ _SPARSE = m.sparse(
 )
 LLAMA.like(
     "LaraMini",
-    vocab_size=151936,
-    hidden_size=1024,
-    num_hidden_layers=34,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=128,
     mlp_bias=None,
     qk_norm=True,
-    tie_word_embeddings=True,
     moe=_SPARSE,
     layer=_layer,
     kinds=words(lambda _c, i: _PERIOD[i % 5], _LINEAR, _SLIDES, _FULL),

@@ -6,17 +6,11 @@ from itertools import pairwise
 
 from ..core.config import MAX_COUNT
 from ..layers.vision import labels_classifier, register_seeing
-from ..trees import Component, Dim, ModelConfig
+from ..trees import Component, Dim, ModelConfig, config_defaults
 from ..trees import modules as nn
 
 _ACT = nn.Activation("Hardswish")
-_PER_STAGE = {
-    "hidden_sizes": (128, 256, 384),
-    "num_attention_heads": (4, 8, 12),
-    "key_dim": (16, 16, 16),
-    "attention_ratio": (2, 2, 2),
-    "mlp_ratio": (2, 2, 2),
-}
+_PER_STAGE = config_defaults("levit")
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:

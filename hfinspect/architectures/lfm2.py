@@ -3,7 +3,7 @@
 from ..layers.blocks import depthwise, grouped_attention, layer_types
 from ..layers.composing import changed
 from ..layers.decoders import Decoder, mixed, norms_called, says
-from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, named
+from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, config_defaults, named
 
 
 def _adjusted(c: ModelConfig) -> Dim:
@@ -71,9 +71,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 LFM2 = Decoder(
     "Lfm2",
-    vocab_size=65536,
-    hidden_size=2560,
-    num_key_value_heads=8,
+    **config_defaults("lfm2"),
     rms_norm_eps=1e-5,
     norm=norms_called("Lfm2RMSNorm", "norm_eps"),
     layer=layer,
@@ -82,7 +80,6 @@ LFM2 = Decoder(
     mlp=lambda d, c: three(d, c, _adjusted(c)),
     last_norm="embedding_norm",
     endings=(),
-    tie_word_embeddings=True,
 )
 
 

@@ -15,14 +15,6 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 Decoder(
     "Lfm3",
-    vocab_size=128000,
-    hidden_size=2048,
-    intermediate_size=7680,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=128,
-    tie_word_embeddings=True,
     qk_norm=True,
     rms_norm_eps=1e-5,
     attention=adding(

@@ -2,7 +2,7 @@
 the latter, and Qwen3. Source: transformers/models/lighton_ocr. File names: multimodal.py."""
 
 from ..layers.multimodal import Joined
-from ..trees import Activation, Dim, ModelConfig, Module
+from ..trees import Activation, Dim, ModelConfig, Module, config_defaults
 from .mistral3 import MISTRAL3
 
 
@@ -20,13 +20,5 @@ MISTRAL3.like(
     towers=("vision_encoder",),
     project="vision_projection",
     inside=True,
-    text_defaults={
-        "head_dim": 128,
-        "hidden_size": 1024,
-        "intermediate_size": 3072,
-        "num_attention_heads": 16,
-        "num_hidden_layers": 28,
-        "num_key_value_heads": 8,
-        "vocab_size": 151936,
-    },
+    text_defaults=config_defaults("lighton_ocr"),
 ).register("lighton_ocr")

@@ -11,6 +11,7 @@ from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
 from ..trees import Component, Linear, ModelConfig, Module, auto_class, auto_model, register_part
+from ..trees.config_defaults import config_defaults
 
 _SPELLED = {"DecoderLayer": {"mlp": "feed_forward"}, "MLP": {"act_fn": "activation_fn"}}
 
@@ -33,13 +34,7 @@ def _without_rope(c: ModelConfig) -> Callable[[int, int], bool]:
 
 TEXT = Decoder(
     "Llama4Text",
-    vocab_size=202048,
-    hidden_size=5120,
-    intermediate_size=8192,
-    num_hidden_layers=48,
-    num_attention_heads=40,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("llama4"),
     null_head_dim=True,
     rms_norm_eps=1e-5,
     kinds=_kinds,

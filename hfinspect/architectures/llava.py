@@ -2,17 +2,10 @@
 decoder. File names and their other spellings: multimodal.py."""
 
 from ..layers.multimodal import Joined, TextModel
-from ..trees import Component, Dim, ModelConfig, Module, Parameter, Weight
+from ..trees import Component, Dim, ModelConfig, Module, Parameter, Weight, config_defaults
 
 #: What LlavaConfig makes of an absent vision_config: CLIP-L/14 at 336 pixels.
-CLIP_L = {
-    "intermediate_size": 4096,
-    "hidden_size": 1024,
-    "patch_size": 14,
-    "image_size": 336,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-}
+CLIP_L = config_defaults("llava")
 
 LLAVA = Joined(
     "Llava", "clip_vision_model", "llama", vision_defaults=CLIP_L, tied=False, text_ties=True

@@ -8,19 +8,13 @@ from ..layers.composing import renamed
 from ..layers.deformable import in_groups, width
 from ..layers.heads import classifier, register_headed
 from ..trees import Activation, Component, Conv, Embedding, LayerNorm, Layers, ModelConfig, Module
+from ..trees.config_defaults import config_defaults
 from . import detr
 from .mask2former import criterion, mask_head
 
 _NAME = "MaskFormer"
 #: What MaskFormerConfig makes of an absent backbone_config.
-BACKBONE = {
-    "model_type": "swin",
-    "depths": [2, 2, 18, 2],
-    "image_size": 384,
-    "embed_dim": 128,
-    "num_heads": [4, 8, 16, 32],
-    "window_size": 12,
-}
+BACKBONE = config_defaults("maskformer")
 
 
 def _decoder(c: ModelConfig) -> ModelConfig:

@@ -7,12 +7,6 @@ from ..layers.windows import windows
 
 Decoder(
     "Mellum",
-    vocab_size=98304,
-    hidden_size=2304,
-    intermediate_size=7168,
-    num_hidden_layers=28,
-    num_key_value_heads=4,
-    head_dim=128,
     qk_norm=True,
     rotary=False,
     endings=(),

@@ -9,25 +9,9 @@ from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.decoders import Decoder, layer_norms, plain, scaled
 from ..trees import Buffer, Component, Conv, Layers, ModelConfig, Module, register_part
+from ..trees.config_defaults import config_defaults
 
-DEFAULTS = {
-    "audio_channels": 1,
-    "hidden_size": 512,
-    "num_filters": 64,
-    "num_residual_layers": 1,
-    "upsampling_ratios": (8, 6, 5, 4),
-    "kernel_size": 7,
-    "last_kernel_size": 3,
-    "residual_kernel_size": 3,
-    "compress": 2,
-    "codebook_size": 2048,
-    "codebook_dim": 256,
-    "num_quantizers": 32,
-    "vector_quantization_hidden_dimension": 256,
-    "num_semantic_quantizers": 1,
-    "upsample_groups": 512,
-    "sampling_rate": 24000,
-}
+DEFAULTS = config_defaults("mimi")
 
 
 def conv(
@@ -38,16 +22,7 @@ def conv(
 
 
 _LAYERS = Decoder(
-    "Mimi",
-    hidden_size=512,
-    intermediate_size=2048,
-    num_hidden_layers=8,
-    num_attention_heads=8,
-    num_key_value_heads=8,
-    hidden_act="gelu",
-    norm=layer_norms("norm_eps"),
-    mlp=plain,
-    layer=scaled,
+    "Mimi", **config_defaults("mimi.decoder"), norm=layer_norms("norm_eps"), mlp=plain, layer=scaled
 )
 
 

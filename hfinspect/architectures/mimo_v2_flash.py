@@ -50,11 +50,6 @@ def _windows(c: ModelConfig) -> Windows:
 
 Decoder(
     "MiMoV2Flash",
-    vocab_size=152576,
-    intermediate_size=16384,
-    num_hidden_layers=48,
-    num_attention_heads=64,
-    rms_norm_eps=1e-05,
     attention_bias=None,
     rotary=False,
     endings=(),

@@ -5,13 +5,6 @@ from ..layers.latent_decoders import latent
 
 Decoder(
     "MiniCPM3",
-    vocab_size=73448,
-    hidden_size=2560,
-    intermediate_size=6400,
-    num_hidden_layers=62,
-    num_attention_heads=40,
-    rms_norm_eps=1e-05,
-    tie_word_embeddings=True,
     mlp_bias=False,
     embedding="ScaledWordEmbedding",
     rotary=False,

@@ -6,13 +6,6 @@ from ..layers.decoders import Decoder, block_sparse
 _EXPERTS = m.counts("num_local_experts", "num_experts", default=256)
 Decoder(
     "MiniMaxM2",
-    vocab_size=200064,
-    hidden_size=3072,
-    intermediate_size=1536,
-    num_hidden_layers=62,
-    num_attention_heads=48,
-    num_key_value_heads=8,
-    head_dim=128,
     attention_bias=None,
     qk_norm=True,
     whole_norm=True,

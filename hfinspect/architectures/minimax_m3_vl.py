@@ -12,7 +12,7 @@ from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
-from ..trees import Component, Dim, KeysValues, ModelConfig, builder, register
+from ..trees import Component, Dim, KeysValues, ModelConfig, builder, config_defaults, register
 from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
 
@@ -79,13 +79,7 @@ def _decoder(*, split: bool) -> Decoder:
 
     return LLAMA.like(
         _NAME,
-        vocab_size=200064,
-        hidden_size=6144,
-        intermediate_size=3072,
-        num_hidden_layers=60,
-        num_attention_heads=64,
-        num_key_value_heads=4,
-        head_dim=128,
+        **config_defaults("minimax_m3_vl"),
         attention_bias=None,
         qk_norm=True,
         moe=partial(_moe, split=split),

@@ -4,10 +4,5 @@ from ..layers.windows import windows
 from .llama import LLAMA
 
 LLAMA.like(
-    "Ministral",
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    attention_bias=None,
-    mlp_bias=None,
-    windows=lambda c: windows(c, 4096),
+    "Ministral", attention_bias=None, mlp_bias=None, windows=lambda c: windows(c, 4096)
 ).register("ministral")

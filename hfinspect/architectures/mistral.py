@@ -5,8 +5,6 @@ from .llama import LLAMA
 
 MISTRAL = LLAMA.like(
     "Mistral",
-    intermediate_size=14336,
-    num_key_value_heads=8,
     attention_bias=None,
     mlp_bias=None,
     windows=lambda c: windows(c, 4096),

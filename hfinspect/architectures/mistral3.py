@@ -2,7 +2,7 @@
 layers, Mistral. Source: transformers/models/mistral3. File names: multimodal.py."""
 
 from ..layers.multimodal import Joined, two_layer_projector
-from ..trees import Dim, Linear, ModelConfig, Module, RMSNorm
+from ..trees import Dim, Linear, ModelConfig, Module, RMSNorm, config_defaults
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
@@ -25,21 +25,6 @@ MISTRAL3 = Joined(
     "pixtral",
     "mistral",
     projector=_projector,
-    vision_defaults={
-        "intermediate_size": 4096,
-        "hidden_size": 1024,
-        "patch_size": 14,
-        "image_size": 1540,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-    },
-    text_defaults={
-        "head_dim": 128,
-        "hidden_size": 5120,
-        "intermediate_size": 32768,
-        "num_attention_heads": 32,
-        "num_hidden_layers": 40,
-        "num_key_value_heads": 8,
-        "vocab_size": 131072,
-    },
+    vision_defaults=config_defaults("mistral3"),
+    text_defaults=config_defaults("mistral3.text"),
 ).register("mistral3")

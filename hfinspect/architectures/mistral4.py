@@ -6,9 +6,6 @@ from ..layers.latent_decoders import dense_first, latent
 
 Decoder(
     "Mistral4",
-    vocab_size=131072,
-    intermediate_size=12288,
-    num_hidden_layers=36,
     endings=LABEL_HEADS,
     attention=latent(query_rank=1024, kv_rank=256, plain=64),
     kinds=dense_first(0),

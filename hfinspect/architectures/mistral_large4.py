@@ -12,20 +12,13 @@ from ..layers.latent import indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.multimodal import as_projector, tower_width
 from ..trees import Component, Dim, KeysValues, ModelConfig, auto_model, register, register_part
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 from .glm_moe_dsa import indexer_types
 from .mistral3 import MISTRAL3
 
 #: What MistralLarge4Config makes of an absent vision section.
-VISION = {
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 16,
-    "patch_size": 14,
-    "image_size": 1540,
-    "hidden_act": "silu",
-}
+VISION = config_defaults("mistral_large4")
 #: A whole file's names of what a text model, or Pixtral, calls otherwise.
 _OWN = {"o_proj": "wo", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}
 _TOWER = {**_OWN, "q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
@@ -95,11 +88,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 
 TEXT = Decoder(
     "MistralLarge4Text",
-    vocab_size=204800,
-    hidden_size=6144,
-    intermediate_size=24576,
-    num_hidden_layers=72,
-    num_attention_heads=64,
+    **config_defaults("mistral_large4.decoder"),
     rms_norm_eps=1e-5,
     kinds=_kinds,
     norm=norms_called("MistralLarge4RMSNorm"),

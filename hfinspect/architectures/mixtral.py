@@ -7,8 +7,6 @@ from ..layers.windows import windows
 
 Decoder(
     "Mixtral",
-    intermediate_size=14336,
-    rms_norm_eps=1e-05,
     attention_bias=None,
     windows=lambda c: windows(c, None),
     rotary=False,

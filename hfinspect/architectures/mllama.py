@@ -5,7 +5,7 @@ from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.multimodal import linear_projector, register_headed, text_section
 from ..layers.vision import patch_conv, plain_mlp
-from ..trees import Component, Dim, ModelConfig, register, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register, register_part
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Module, Weight
 
 _width = size("hidden_size", default=1280)
@@ -88,11 +88,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 TEXT = Decoder(
     "MllamaText",
-    vocab_size=128256,
-    hidden_size=4096,
-    intermediate_size=14336,
-    num_hidden_layers=40,
-    num_key_value_heads=8,
+    **config_defaults("mllama"),
     rms_norm_eps=1e-5,
     attention_bias=None,
     attention=evenly,

@@ -5,26 +5,13 @@ from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.multimodal import projector
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import LayerNorm, Linear, Module, RMSNorm, Weight
 from .hf_olmo import OLMO, flat
 from .molmo2 import adapter, vision_model
 
 #: VisionBackboneConfig of the model's code, in the words of Molmo 2's tower.
-VISION = ModelConfig(
-    {
-        "hidden_size": 1024,
-        "intermediate_size": 4096,
-        "num_hidden_layers": 23,
-        "patch_size": 14,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 16,
-        "head_dim": 64,
-        "num_position_embeddings": 577,
-        "additional_vocab_size": 128,
-    },
-    "vision_backbone.",
-)
+VISION = ModelConfig(config_defaults("molmo"), "vision_backbone.")
 
 
 def _norm(c: ModelConfig, size: int) -> Module:

@@ -9,7 +9,7 @@ from ..layers.composing import joined, respelled
 from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
 from ..layers.multimodal import register_worded, within
 from ..layers.vision import pair, patch_count
-from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder
+from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder, config_defaults
 
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
@@ -38,11 +38,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 TEXT = Decoder(
     _NAME,
-    vocab_size=151936,
-    intermediate_size=12288,
-    num_hidden_layers=36,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("molmo2"),
     out_bias=False,
     qk_norm=True,
     attention=_attention,

@@ -6,7 +6,7 @@ from functools import partial
 from ..layers.decoders import Decoder, adding, gate, grouped, last_norm_of, norms_called, sandwich
 from ..layers.multimodal import linear_projector, register_worded, two_linears
 from ..layers.windows import windows
-from ..trees import ModelConfig, Module, RMSNorm, builder
+from ..trees import ModelConfig, Module, RMSNorm, builder, config_defaults
 from .gemma2 import GEMMA2
 
 
@@ -18,13 +18,7 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 TEXT = Decoder(
     "MuseGlimmerText",
-    vocab_size=202048,
-    hidden_size=6656,
-    intermediate_size=19968,
-    num_hidden_layers=52,
-    num_attention_heads=32,
-    num_key_value_heads=2,
-    head_dim=128,
+    **config_defaults("muse_glimmer"),
     rms_norm_eps=1e-5,
     norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
     attention=adding(grouped, gate_proj=gate),

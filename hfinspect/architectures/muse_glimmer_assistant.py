@@ -1,17 +1,13 @@
 """Muse Glimmer's assistant (Meta 2026; transformers/models/muse_glimmer_assistant) drafts tokens
 from hidden states of several layers of the large model, whose embeddings and head it takes."""
 
-from ..trees import Component, Linear, ModelConfig, Module, register_part
+from ..trees import Component, Linear, ModelConfig, Module, config_defaults, register_part
 from .llama import LLAMA
 
 _NAME = "MuseGlimmerAssistant"
 TEXT = LLAMA.like(
     _NAME,
-    hidden_size=6656,
-    intermediate_size=19968,
-    num_hidden_layers=5,
-    num_key_value_heads=8,
-    head_dim=128,
+    **config_defaults("muse_glimmer_assistant"),
     rms_norm_eps=1e-5,
     attention_bias=None,
     mlp_bias=None,

@@ -8,6 +8,7 @@ from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
 from ..trees import Activation, Component, Linear, ModelConfig, Module, Weight, builder
+from ..trees.config_defaults import config_defaults
 from . import muse_glimmer
 
 _scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")
@@ -45,12 +46,7 @@ def _gate(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 _TEXT = muse_glimmer.TEXT.like(
     "MuseSparkText",
-    hidden_size=8192,
-    intermediate_size=16384,
-    num_hidden_layers=62,
-    num_attention_heads=128,
-    num_key_value_heads=16,
-    head_dim=64,
+    **config_defaults("muse_spark"),
     norm=norms_called("MuseSparkTextCenteredRMSNorm"),
     mlp=gated,
     moe=_moe,

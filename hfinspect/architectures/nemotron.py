@@ -4,12 +4,5 @@ from ..layers.decoders import layer_norms, up_down
 from .llama import LLAMA
 
 LLAMA.like(
-    "Nemotron",
-    vocab_size=256000,
-    hidden_size=6144,
-    intermediate_size=24576,
-    num_attention_heads=48,
-    hidden_act="relu2",
-    mlp=up_down,
-    norm=layer_norms("norm_eps", class_name="NemotronLayerNorm1P"),
+    "Nemotron", mlp=up_down, norm=layer_norms("norm_eps", class_name="NemotronLayerNorm1P")
 ).register("nemotron")

@@ -7,22 +7,13 @@ from ..layers.composing import joined, respelled
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector
 from ..trees import Component, ModelConfig, auto_model, builder, register, register_part
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Conv, LayerNorm, Module, Sequential
 from .nemotron3_diarization import frames
 
 _NAME = "Nemotron3_5Transcribe"
 #: What Nemotron3_5TranscribeConfig makes of an absent text section.
-TEXT = {
-    "hidden_size": 2688,
-    "intermediate_size": 1856,
-    "mamba_num_heads": 64,
-    "n_routed_experts": 128,
-    "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
-    "moe_intermediate_size": 1856,
-    "moe_shared_expert_intermediate_size": 3712,
-    "num_experts_per_tok": 6,
-    "num_key_value_heads": 2,
-}
+TEXT = config_defaults("nemotron3_5_transcribe")
 #: NeMo's names of an encoder's parts.
 _NEMO = pairs(
     """embedder=pre_encode projection=proj input_layer_norm=embed_norm layer_norm=final_norm

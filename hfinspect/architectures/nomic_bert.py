@@ -9,15 +9,10 @@ from ..layers.blocks import activation
 from ..layers.composing import respelled, with_defaults
 from ..layers.encoders import BASE, hidden, norm, vocab
 from ..trees import Component, Dim, Layers, Linear, ModelConfig, Module, Weight, register
+from ..trees.config_defaults import config_defaults
 from .jina_embeddings_v3 import JINA, attention
 
-_DEFAULTS = {
-    **BASE,
-    "vocab_size": 30528,
-    "max_position_embeddings": 2048,
-    "hidden_act": "silu",
-    "hidden_dropout_prob": 0.0,
-}
+_DEFAULTS = {**BASE, **config_defaults("nomic_bert")}
 _SYNONYMS = {
     "n_embd": "hidden_size",
     "n_head": "num_attention_heads",

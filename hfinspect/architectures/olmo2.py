@@ -4,11 +4,5 @@ preceding them, and span all query or key heads at once inside attention."""
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, post_norm
 
 OLMO2 = Decoder(
-    "Olmo2",
-    vocab_size=50304,
-    rms_norm_eps=1e-05,
-    qk_norm=True,
-    whole_norm=True,
-    layer=post_norm,
-    endings=SEQUENCE_HEAD,
+    "Olmo2", qk_norm=True, whole_norm=True, layer=post_norm, endings=SEQUENCE_HEAD
 ).register("olmo2")

@@ -57,9 +57,6 @@ def _usual(c: ModelConfig, i: int) -> str:
 
 Decoder(
     "OlmoHybrid",
-    vocab_size=100352,
-    hidden_size=3840,
-    num_attention_heads=30,
     qk_norm=True,
     whole_norm=True,
     rotary=False,

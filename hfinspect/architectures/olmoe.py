@@ -5,12 +5,6 @@ from ..layers.mixtures import counts, qwen
 
 Decoder(
     "Olmoe",
-    vocab_size=50304,
-    hidden_size=2048,
-    intermediate_size=2048,
-    num_hidden_layers=16,
-    num_attention_heads=16,
-    rms_norm_eps=1e-05,
     rotary=False,
     endings=(),
     attention=adding(

@@ -3,20 +3,11 @@
 
 from ..layers.composing import renamed
 from ..layers.heads import classifier
-from ..trees import Dropout, ModelConfig, Module, register
+from ..trees import Dropout, ModelConfig, Module, config_defaults, register
 from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"
-_DEFAULTS = {
-    "num_hidden_layers": 8,
-    "num_local_experts": 128,
-    "vocab_size": 200064,
-    "hidden_size": 640,
-    "intermediate_size": 640,
-    "num_attention_heads": 14,
-    "num_key_value_heads": 2,
-    "num_experts_per_tok": 4,
-}
+_DEFAULTS = config_defaults("openai_privacy_filter")
 
 
 def _model(c: ModelConfig) -> Module:

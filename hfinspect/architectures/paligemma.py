@@ -2,26 +2,12 @@
 transformers/models/paligemma/modeling_paligemma.py."""
 
 from ..layers.multimodal import Joined, projector
+from ..trees import config_defaults
 from ..trees.modules import Linear
 
 #: What PaliGemmaConfig makes of absent sections: the 3B model.
-VISION = {
-    "intermediate_size": 4096,
-    "hidden_size": 1152,
-    "patch_size": 14,
-    "image_size": 224,
-    "num_hidden_layers": 27,
-    "num_attention_heads": 16,
-    "vision_use_head": False,
-}
-TEXT = {
-    "hidden_size": 2048,
-    "num_hidden_layers": 18,
-    "intermediate_size": 16384,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 1,
-    "vocab_size": 257152,
-}
+VISION = config_defaults("paligemma")
+TEXT = config_defaults("paligemma.text")
 Joined(
     "PaliGemma",
     "siglip_vision_model",

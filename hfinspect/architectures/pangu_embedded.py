@@ -6,14 +6,7 @@ from ..layers.decoders import with_frequencies
 from .internlm import INTERNLM
 
 INTERNLM.like(
-    "PanguEmbedded",
-    vocab_size=153376,
-    intermediate_size=12800,
-    num_hidden_layers=34,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
-    endings=(),
-    attention=partial(with_frequencies, dtype="F32"),
+    "PanguEmbedded", endings=(), attention=partial(with_frequencies, dtype="F32")
 ).register(
     "PanguEmbedded", source="modeling_openpangu_dense.py and the index of openPangu-Embedded-7B"
 )

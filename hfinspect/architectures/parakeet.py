@@ -7,23 +7,11 @@ from ..layers import conformers
 from ..layers.blocks import size
 from ..layers.composing import defaulted
 from ..layers.heads import to_words
-from ..trees import Component, ModelConfig, auto_model, register_part
+from ..trees import Component, ModelConfig, auto_model, config_defaults, register_part
 from ..trees import modules as nn
 from .encodec import lstm
 
-DEFAULTS = {
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 8,
-    "intermediate_size": 4096,
-    "hidden_act": "silu",
-    "conv_kernel_size": 9,
-    "subsampling_factor": 8,
-    "subsampling_conv_channels": 256,
-    "num_mel_bins": 80,
-    "subsampling_conv_kernel_size": 3,
-    "subsampling_conv_stride": 2,
-}
+DEFAULTS = config_defaults("parakeet")
 _ENCODER = "parakeet_encoder"
 _hidden = size("hidden_size", default=1024)
 

@@ -5,6 +5,7 @@ from functools import partial
 
 from ..layers.composing import renamed
 from ..trees import Component, Dim, ModelConfig, auto_model, register, register_part
+from ..trees.config_defaults import config_defaults
 from ..trees.modules import Activation, Conv, GroupNorm, LayerNorm, Linear, Module, Weight
 from . import dac
 from .llama import LLAMA
@@ -14,14 +15,7 @@ _NAME = "PeAudio"
 _CODEC = {"downsampling_ratios": (2, 8, 10, 12), "encoder_hidden_size": 64, "codebook_dim": 128}
 _TEXT = {"hidden_size": 1024, "intermediate_size": 2624, "num_attention_heads": 16}
 _ENCODER = LLAMA.like(
-    f"{_NAME}Encoder",
-    hidden_size=1792,
-    intermediate_size=4800,
-    num_hidden_layers=6,
-    num_attention_heads=14,
-    head_dim=128,
-    qk_norm=True,
-    rms_norm_eps=1e-5,
+    f"{_NAME}Encoder", **config_defaults("pe_audio"), qk_norm=True, rms_norm_eps=1e-5
 )
 
 

@@ -24,10 +24,6 @@ def _dropout(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
 layer = adding(pre_norm, resid_attn_dropout=_dropout, resid_mlp_dropout=_dropout)
 PHI3 = Decoder(
     "Phi3",
-    vocab_size=32064,
-    hidden_size=3072,
-    intermediate_size=8192,
-    rms_norm_eps=1e-05,
     attention_bias=None,
     windows=lambda c: windows(c, None),
     endings=LABEL_HEADS,

@@ -86,16 +86,7 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 phi3.PHI3.like(
-    _NAME,
-    vocab_size=200064,
-    num_attention_heads=24,
-    num_key_value_heads=8,
-    rotary=False,
-    windows=None,
-    layer=layer,
-    tie_word_embeddings=True,
-    endings=(),
-    further=_towers,
+    _NAME, rotary=False, windows=None, layer=layer, endings=(), further=_towers
 ).register(
     "phi4mm",
     category="multimodal",

@@ -4,12 +4,11 @@ that have biases, and optional biases in attention and head."""
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, block_sparse, layer_norms
 from ..layers.windows import windows
+from ..trees import config_defaults
 
 _PHI = Decoder(
     "Phimoe",
-    vocab_size=32064,
-    intermediate_size=6400,
-    num_key_value_heads=8,
+    **config_defaults("phimoe"),
     windows=lambda c: windows(c, None),
     rotary=False,
     endings=SEQUENCE_HEAD,

@@ -4,6 +4,7 @@ smaller Gemma acts and looks at its keys and values. Whole files have LeRobot's 
 from ..layers.composing import composed
 from ..trees import Component, Linear, ModelConfig, Module, auto_model, each_module, register
 from ..trees.cache_layout import Unknown
+from ..trees.config_defaults import config_defaults
 from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
@@ -13,14 +14,7 @@ _VLM = {
     "text_config": {"model_type": "gemma", **TEXT},
     "vision_config": {"model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304},
 }
-_EXPERT = {
-    "hidden_size": 1024,
-    "num_hidden_layers": 18,
-    "intermediate_size": 4096,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 1,
-    "head_dim": 256,
-}
+_EXPERT = config_defaults("pi0")
 
 
 def _sees(c: ModelConfig) -> Module:

@@ -3,20 +3,12 @@ the next frame of numbers by a flow in one or two steps (transformers/models/poc
 
 from ..layers.blocks import activation, size
 from ..layers.decoders import Decoder, layer_norms, plain
-from ..trees import Component, Dim, ModelConfig, register_pair
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_pair
 from ..trees import modules as nn
 from .llama import LLAMA
 
 POCKET = LLAMA.like(
-    "PocketTTS",
-    vocab_size=4004,
-    hidden_size=1024,
-    intermediate_size=4096,
-    num_hidden_layers=6,
-    num_attention_heads=16,
-    hidden_act="gelu_pytorch_tanh",
-    mlp=plain,
-    norm=layer_norms("layer_norm_eps"),
+    "PocketTTS", **config_defaults("pocket_tts"), mlp=plain, norm=layer_norms("layer_norm_eps")
 )
 latent = size("latent_dim", default=32)
 

@@ -6,18 +6,11 @@ from functools import partial
 
 from ..layers import sound
 from ..layers.composing import renamed
-from ..trees import Builder, Conv, ModelConfig, Module, register_part
+from ..trees import Builder, Conv, ModelConfig, Module, config_defaults, register_part
 from . import mimi
 
 _NAME = "PocketTTSAudioTokenizer"
-_DEFAULTS = {
-    **mimi.DEFAULTS,
-    "num_hidden_layers": 2,
-    "num_key_value_heads": 8,
-    "latent_stride": 16,
-    "latent_dim": 32,
-    "hidden_act": "gelu_pytorch_tanh",
-}
+_DEFAULTS = {**mimi.DEFAULTS, **config_defaults("pocket_tts_audio_tokenizer")}
 
 
 def _side(c: ModelConfig, side: str) -> Module:

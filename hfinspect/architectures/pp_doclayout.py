@@ -13,7 +13,7 @@ from ..layers.convolutions import conv_layer
 from ..layers.deformable import label_scores, layer_heads, norm, predictor
 from ..layers.deformable import width as _d
 from ..layers.encoders import add_page_biases, embeddings, encoder, hidden, page_tables
-from ..trees import Component, ModelConfig, register_pair
+from ..trees import Component, ModelConfig, config_defaults, register_pair
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, ModuleList, Weight
 from . import rt_detr
 
@@ -21,21 +21,7 @@ _NAME = "PPDocLayoutV"
 Build = Callable[[ModelConfig, bool], Module]
 _H, _CONV = Component.HEAD, Component.CONV
 #: What the config class of V2's encoder makes of absent keys.
-READING: dict[str, Any] = {
-    "vocab_size": 4,
-    "hidden_size": 512,
-    "num_hidden_layers": 6,
-    "num_attention_heads": 8,
-    "intermediate_size": 2048,
-    "max_position_embeddings": 514,
-    "type_vocab_size": 1,
-    "layer_norm_eps": 1e-5,
-    "hidden_act": "gelu",
-    "coordinate_size": 171,
-    "shape_size": 170,
-    "relation_bias_embed_dim": 16,
-    "num_classes": 20,
-}
+READING: dict[str, Any] = config_defaults("pp_doclayout")
 
 
 def _denoising(c: ModelConfig) -> Module:

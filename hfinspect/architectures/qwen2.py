@@ -7,9 +7,6 @@ from .llama import LLAMA
 
 QWEN2 = LLAMA.like(
     "Qwen2",
-    vocab_size=151936,
-    intermediate_size=22016,
-    num_key_value_heads=32,
     # Whatever the config says.
     attention=lambda d, c: grouped(d, c.with_values(attention_bias=True)),
     out_bias=False,

@@ -9,7 +9,7 @@ from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.decoders import Decoder
 from ..layers.multimodal import within
-from ..trees import Builder, Component, ModelConfig, register_pair, register_part
+from ..trees import Builder, Component, ModelConfig, config_defaults, register_pair, register_part
 from ..trees.modules import Embedding, Linear, Module
 from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
@@ -17,17 +17,7 @@ from .qwen2_vl import ALIASES
 from .qwen2_vl import TEXT as QWEN2_VL
 
 _NAME = "Qwen2_5Omni"
-TEXT = QWEN2.like(
-    _NAME,
-    vocab_size=152064,
-    hidden_size=3584,
-    intermediate_size=18944,
-    num_hidden_layers=28,
-    num_attention_heads=28,
-    num_key_value_heads=4,
-    mlp=QWEN2_VL.mlp,
-    windows=None,
-)
+TEXT = QWEN2.like(_NAME, **config_defaults("qwen2_5_omni"), mlp=QWEN2_VL.mlp, windows=None)
 
 
 def register_thinker(

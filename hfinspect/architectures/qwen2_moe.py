@@ -19,12 +19,6 @@ def _windows(c: ModelConfig) -> Windows:
 
 Decoder(
     "Qwen2Moe",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=16,
     attention_bias=True,
     bias_key="qkv_bias",
     out_bias=False,

@@ -6,7 +6,7 @@ from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_flat, text_section
 from ..layers.windows import switched_windows
-from ..trees import ModelConfig, Module, register_part
+from ..trees import ModelConfig, Module, config_defaults, register_part
 from .qwen2 import QWEN2
 
 #: Prefixes of files written with the names in memory.
@@ -20,12 +20,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 TEXT = QWEN2.like(
     "Qwen2VL",
-    vocab_size=152064,
-    hidden_size=8192,
-    intermediate_size=29568,
-    num_hidden_layers=80,
-    num_attention_heads=64,
-    num_key_value_heads=8,
+    **config_defaults("qwen2_vl"),
     rms_norm_eps=1e-5,
     attention=_attention,
     mlp=lambda d, c: gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c)),

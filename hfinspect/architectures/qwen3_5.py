@@ -8,16 +8,12 @@ from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm, classifier, labelled
 from ..layers.layer_kinds import side_by_side
 from ..layers.multimodal import seeing, text_section, worded
-from ..trees import Builder, Dim, Embedding, ModelConfig, Module, builder, register
+from ..trees import Builder, Dim, Embedding, ModelConfig, Module, builder, config_defaults, register
 from .qwen3_next import MIXERS, gated_attention, layer, token_predictor, with_predictor
 
 DENSE = Decoder(
     "Qwen3_5",
-    vocab_size=248320,
-    intermediate_size=12288,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=256,
+    **config_defaults("qwen3_5"),
     qk_norm=True,
     attention=gated_attention,
     layer=layer,

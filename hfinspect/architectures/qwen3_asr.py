@@ -7,26 +7,13 @@ from ..layers.composing import defaulted, renamed
 from ..layers.heads import labelled, to_words
 from ..layers.multimodal import decoder, text_width, two_linears, worded
 from ..layers.whisper_encoder import width
-from ..trees import ModelConfig, Module, builder, register, register_part
+from ..trees import ModelConfig, Module, builder, config_defaults, register, register_part
 
 _NAME = "Qwen3ASR"
 #: What Qwen3ASRConfig makes of an absent text_config.
-_TEXT = {
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 16,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "tie_word_embeddings": True,
-}
+_TEXT = config_defaults("qwen3_asr")
 #: Where its encoder's own defaults differ.
-_AUDIO = {
-    "d_model": 1024,
-    "encoder_attention_heads": 16,
-    "encoder_ffn_dim": 4096,
-    "encoder_layers": 24,
-}
+_AUDIO = config_defaults("qwen3_asr.audio")
 
 
 def _tower(c: ModelConfig) -> Module:

@@ -8,11 +8,6 @@ from .llama import LLAMA
 _EXPERTS = counts("num_experts", default=128)
 QWEN3_MOE = LLAMA.like(
     "Qwen3Moe",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_hidden_layers=24,
-    num_key_value_heads=4,
     mlp_bias=None,
     qk_norm=True,
     rotary=False,

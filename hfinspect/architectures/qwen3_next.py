@@ -10,6 +10,7 @@ from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.layer_kinds import every_nth, side_by_side, stepped, words
 from ..layers.mixtures import counts, qwen
 from ..trees import Builder, Component, Layers, Linear, ModelConfig, Module, RMSNorm, State, Weight
+from ..trees.config_defaults import config_defaults
 from .llama import LLAMA
 
 
@@ -85,13 +86,7 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str], *, fused: bool = Fa
 _EXPERTS = counts("num_experts", default=512)
 _NEXT = LLAMA.like(
     "Qwen3Next",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=48,
-    num_attention_heads=16,
-    num_key_value_heads=2,
-    head_dim=256,
+    **config_defaults("qwen3_next"),
     mlp_bias=None,
     qk_norm=True,
     attention=gated_attention,

@@ -8,7 +8,7 @@ from ..layers import mixtures as m
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.multimodal import within
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees import modules as nn
 
 NAME = "Qwen3OmniMoe"
@@ -31,11 +31,7 @@ def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
 
 TALKER = Decoder(
     f"{NAME}ThinkerText",
-    vocab_size=3072,
-    hidden_size=1024,
-    num_hidden_layers=20,
-    num_attention_heads=16,
-    num_key_value_heads=2,
+    **config_defaults("qwen3_omni_moe_talker"),
     qk_norm=True,
     moe=_moe,
     further=END,
@@ -85,11 +81,7 @@ def _snake(width: Dim) -> nn.Module:
 
 TRANSFORMER = Decoder(
     f"{NAME}Code2Wav",
-    hidden_size=1024,
-    intermediate_size=3072,
-    num_hidden_layers=8,
-    num_attention_heads=16,
-    num_key_value_heads=16,
+    **config_defaults("qwen3_omni_moe_talker.decoder"),
     rms_norm_eps=1e-5,
     further=last_norm_of(f"{NAME}RMSNorm"),
     layer=lambda d, c, kind: renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp"),

@@ -7,7 +7,7 @@ from functools import partial
 
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_worded, seeing, text_section
-from ..trees import LayerNorm, ModelConfig, Module, ModuleList, register_part
+from ..trees import LayerNorm, ModelConfig, Module, ModuleList, config_defaults, register_part
 from . import qwen3_5
 from .llama import LLAMA
 
@@ -24,15 +24,7 @@ def vision_model(name: str, c: ModelConfig) -> Module:
     return tower.adding(deepstack_merger_list=ModuleList([after] * len(fed)))
 
 
-TEXT = LLAMA.like(
-    "Qwen3VLText",
-    vocab_size=151936,
-    intermediate_size=22016,
-    num_key_value_heads=32,
-    head_dim=128,
-    mlp_bias=None,
-    qk_norm=True,
-)
+TEXT = LLAMA.like("Qwen3VLText", **config_defaults("qwen3_vl"), mlp_bias=None, qk_norm=True)
 
 
 def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:

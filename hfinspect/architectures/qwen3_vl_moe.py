@@ -3,18 +3,14 @@ stacked, out before in; the first release had in before out, and loading takes b
 
 from ..layers.layer_kinds import stepped
 from ..layers.mixtures import counts, scores, sparse, stacked
+from ..trees import config_defaults
 from ..trees.modules import Activation
 from .qwen3_vl import TEXT, register_qwen3_vl
 
 _count, _stack = counts("num_experts", "num_local_experts", default=60), stacked()
 _TEXT = TEXT.like(
     "Qwen3VLMoeText",
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=16,
-    head_dim=None,
+    **config_defaults("qwen3_vl_moe"),
     kinds=stepped(_count),
     moe=sparse(
         "SparseMoeBlock",

@@ -11,7 +11,7 @@ from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
 from ..layers.layer_kinds import every_nth, side_by_side, words
 from ..layers.multimodal import register_worded, seeing
-from ..trees import Component, Dim, KeysValues, ModelConfig, named, register_part
+from ..trees import Component, Dim, KeysValues, ModelConfig, config_defaults, named, register_part
 from ..trees.modules import Buffer, Embedding, Linear, Module
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention, routed
@@ -126,13 +126,8 @@ _USUAL = every_nth("full_attention_interval", 4, "indexed_attention")
 _MIXERS = words(_USUAL, "linear_attention", "indexed_attention", "full_attention")
 _TEXT = Decoder(
     "Qwen4ExpText",
-    vocab_size=248320,
-    hidden_size=2048,
-    num_hidden_layers=40,
+    **config_defaults("qwen4_exp"),
     rotary=False,
-    num_attention_heads=16,
-    num_key_value_heads=2,
-    head_dim=256,
     qk_norm=True,
     attention=_attention,
     moe=routed(512, 10),

@@ -40,12 +40,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 Decoder(
     "RecurrentGemma",
-    vocab_size=256000,
-    hidden_size=2560,
     intermediate_size=3 * 2560,
-    num_hidden_layers=26,
-    num_attention_heads=10,
-    tie_word_embeddings=True,
     out_bias=True,
     kinds=_kinds,
     last_norm="final_norm",

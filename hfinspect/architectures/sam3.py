@@ -8,18 +8,11 @@ from ..layers.blocks import size
 from ..layers.vision import narrowed_attention, plain_mlp
 from ..trees import Component, ModelConfig, auto_class, auto_model, builder, register_part
 from ..trees import modules as nn
+from ..trees.config_defaults import config_defaults
 
 _CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.
-TEXT = {
-    "model_type": _CLIP,
-    "hidden_size": 1024,
-    "intermediate_size": 4096,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "max_position_embeddings": 32,
-    "hidden_act": "gelu",
-}
+TEXT = {"model_type": _CLIP, **config_defaults("sam3")}
 
 _width = size("hidden_size", default=256)
 

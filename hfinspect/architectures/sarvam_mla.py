@@ -6,11 +6,6 @@ from ..layers.latent_decoders import dense_first, latent, routed
 
 Decoder(
     "DeepseekV3",
-    vocab_size=262144,
-    hidden_size=4096,
-    intermediate_size=16384,
-    num_hidden_layers=32,
-    num_attention_heads=64,
     rotary=False,
     endings=LABEL_HEADS,
     attention=latent(query_rank=None),

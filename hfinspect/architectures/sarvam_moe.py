@@ -5,7 +5,7 @@ from ..layers import mixtures as m
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import dense_first, expert_count
-from ..trees import Component, Linear, ModelConfig, Module
+from ..trees import Component, Linear, ModelConfig, Module, config_defaults
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -24,13 +24,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 _BIAS = {"e_score_correction_bias": "expert_bias"}
 _GLM = Decoder(
     "Glm4Moe",
-    vocab_size=262144,
-    hidden_size=4096,
-    intermediate_size=8192,
-    num_hidden_layers=19,
-    num_attention_heads=64,
-    num_key_value_heads=4,
-    head_dim=64,
+    **config_defaults("sarvam_moe"),
     table="word_embeddings",
     rotary=False,
     endings=(),

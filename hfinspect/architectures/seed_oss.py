@@ -6,12 +6,6 @@ from .llama import LLAMA
 
 LLAMA.like(
     "SeedOss",
-    vocab_size=155136,
-    intermediate_size=27648,
-    num_hidden_layers=64,
-    num_attention_heads=80,
-    num_key_value_heads=8,
-    head_dim=128,
     null_head_dim=True,
     attention_bias=True,
     attention=lambda d, c: grouped(

@@ -2,21 +2,11 @@
 
 from ..layers.composing import renamed
 from ..layers.speech_encoders import Speech
-from ..trees import ModelConfig, Module
+from ..trees import ModelConfig, Module, config_defaults
 from .deberta_v2 import DEBERTA_V2
 from .sew import DEFAULTS, SEW
 
-_DEFAULTS = {
-    **DEFAULTS,
-    "layer_norm_eps": 1e-7,
-    "hidden_act": "gelu_python",
-    "max_position_embeddings": 512,
-    "position_buckets": 256,
-    "share_att_key": True,
-    "relative_attention": True,
-    "pos_att_type": ("p2c", "c2p"),
-    "norm_rel_ebd": "layer_norm",
-}
+_DEFAULTS = {**DEFAULTS, **config_defaults("sew_d")}
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:

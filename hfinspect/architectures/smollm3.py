@@ -15,13 +15,4 @@ def _windows(c: ModelConfig) -> Windows:
     return windows(c, None, lambda i, _: bool(listed[i] if i < len(listed) else (i + 1) % step))
 
 
-LLAMA.like(
-    "SmolLM3",
-    vocab_size=128256,
-    hidden_size=2048,
-    num_hidden_layers=36,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    tie_word_embeddings=True,
-    windows=_windows,
-).register("smollm3")
+LLAMA.like("SmolLM3", windows=_windows).register("smollm3")

@@ -5,13 +5,6 @@ from ..layers.latent_decoders import routed
 
 Decoder(
     "SolarOpen",
-    vocab_size=196608,
-    intermediate_size=10240,
-    num_hidden_layers=48,
-    num_attention_heads=64,
-    num_key_value_heads=8,
-    head_dim=128,
-    rms_norm_eps=1e-05,
     rotary=False,
     endings=(),
     moe=routed(1280, 128, 8),

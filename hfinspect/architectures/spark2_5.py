@@ -17,19 +17,5 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 Decoder(
-    "Spark2_5",
-    vocab_size=131072,
-    hidden_size=2560,
-    intermediate_size=10240,
-    num_hidden_layers=36,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=256,
-    hidden_act="gelu",
-    mlp_bias=False,
-    rotary=False,
-    attention=_attention,
-    table="embedding",
-    tie_word_embeddings=True,
-    endings=(),
+    "Spark2_5", mlp_bias=False, rotary=False, attention=_attention, table="embedding", endings=()
 ).register("spark2_5", source="modeling_spark.py of Spark X2.5")

@@ -30,10 +30,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 STABLELM = LLAMA.like(
     "StableLm",
-    vocab_size=50304,
-    hidden_size=2560,
-    intermediate_size=6912,
-    num_key_value_heads=32,
     attention_bias=None,
     mlp_bias=None,
     endings=LABEL_HEADS,

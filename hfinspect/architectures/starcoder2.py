@@ -6,14 +6,6 @@ from ..layers.windows import windows
 
 Decoder(
     "Starcoder2",
-    vocab_size=49152,
-    hidden_size=3072,
-    intermediate_size=12288,
-    num_hidden_layers=30,
-    num_attention_heads=24,
-    num_key_value_heads=2,
-    hidden_act="gelu_pytorch_tanh",
-    tie_word_embeddings=True,
     attention_bias=True,
     bias_key="use_bias",
     windows=lambda c: windows(c, None),

@@ -11,6 +11,7 @@ from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, text_section
 from ..layers.windows import windows
 from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder, register
+from ..trees.config_defaults import config_defaults
 
 _predicted = m.counts("num_nextn_predict_layers", "num_mtp_layers", default=0)
 
@@ -101,9 +102,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
 
 TEXT = Decoder(
     "Step3p7",
-    vocab_size=128815,
-    intermediate_size=11264,
-    num_hidden_layers=45,
+    **config_defaults("step3p7"),
     rms_norm_eps=1e-5,
     mlp_bias=False,
     kinds=_kinds,

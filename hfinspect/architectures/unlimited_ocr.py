@@ -10,6 +10,7 @@ from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import any_model, projector, register_worded, within
 from ..layers.windows import windows
 from ..trees import Component, KeysValues, Linear, ModelConfig, Module, Weight, register_part
+from ..trees.config_defaults import config_defaults
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2_native import routed
 from .llama import LLAMA
@@ -41,12 +42,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 
 TEXT = LLAMA.like(
     "UnlimitedOcrText",
-    vocab_size=129280,
-    hidden_size=1280,
-    intermediate_size=6848,
-    num_hidden_layers=12,
-    num_attention_heads=10,
-    num_key_value_heads=10,
+    **config_defaults("unlimited_ocr"),
     attention=evenly,
     moe=routed(896, 6),
     layer=_layer,

@@ -7,19 +7,10 @@ from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import norm, weight_normed
 from ..layers.vision import clip_attention
-from ..trees import Component, Dim, ModelConfig, register_part
+from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
-_DEFAULTS = {
-    **HIFIGAN,
-    "hidden_size": 192,
-    "num_attention_heads": 2,
-    "flow_size": 192,
-    "speaker_embedding_size": 0,
-    "duration_predictor_kernel_size": 3,
-    "prior_encoder_num_wavenet_layers": 4,
-    "posterior_encoder_num_wavenet_layers": 16,
-}
+_DEFAULTS = {**HIFIGAN, **config_defaults("vits")}
 
 
 def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:

@@ -5,7 +5,7 @@ from functools import partial
 
 from ..layers.multimodal import register_listener, two_layer_projector
 from ..layers.whisper_encoder import encoder
-from ..trees import Dim, ModelConfig, Module, register_part
+from ..trees import Dim, ModelConfig, Module, config_defaults, register_part
 
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
@@ -14,14 +14,7 @@ def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
     return two_layer_projector("VoxtralMultiModalProjector", c, seen, text, bias=False)
 
 
-_DEFAULTS = {
-    "vocab_size": 131072,
-    "hidden_size": 3072,
-    "intermediate_size": 8192,
-    "num_hidden_layers": 30,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-}
+_DEFAULTS = config_defaults("voxtral")
 _tower = partial(encoder, "Voxtral", pooled=True)
 register_listener("voxtral", "Voxtral", "llama", _tower, _project, _DEFAULTS)
 register_part("voxtral_encoder", "VoxtralEncoder", _tower, "audio")

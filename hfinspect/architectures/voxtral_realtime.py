@@ -6,20 +6,12 @@ from ..layers.heads import to_words
 from ..layers.multimodal import register_headed, two_layer_projector
 from ..layers.windows import windows
 from ..trees import Activation, Component, Linear, ModelConfig, Module, builder, register_part
+from ..trees.config_defaults import config_defaults
 from .llama import LLAMA
 
 _NAME = "VoxtralRealtime"
 #: What the config class puts under whatever the text section says.
-_DEFAULTS = {
-    "vocab_size": 131072,
-    "hidden_size": 3072,
-    "intermediate_size": 9216,
-    "num_hidden_layers": 26,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "sliding_window": 8192,
-}
+_DEFAULTS = config_defaults("voxtral_realtime")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:

@@ -7,19 +7,11 @@ from ..layers import conformers, speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech
 from ..trees import Activation, Conv, Dim, Dropout, Embedding, Layers, ModelConfig, Module
+from ..trees.config_defaults import config_defaults
 
 _NAME = "Wav2Vec2Bert"
 _attention = partial(conformers.speech_attention, dropout=0.0)
-_DEFAULTS = {
-    **speech.DEFAULTS,
-    "vocab_size": None,
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-    "hidden_act": "swish",
-    "classifier_proj_size": 768,
-}
+_DEFAULTS = {**speech.DEFAULTS, **config_defaults("wav2vec2_bert")}
 
 
 def _model(_s: Speech, c: ModelConfig) -> Module:

@@ -6,6 +6,7 @@ from functools import partial
 from ..layers import seq2seq, whisper_encoder
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.speech_heads import SEQUENCE
+from ..trees import config_defaults
 from ..trees.catalog import Builder, register
 
 STYLE = seq2seq.Seq2Seq(
@@ -34,13 +35,6 @@ _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForCausalLM": {"model": _WRAPPER, "proj_out": _words},
     "WhisperForAudioClassification": {"encoder": _encoder, **SEQUENCE},
 }
-_DEFAULTS = {
-    "classifier_proj_size": 256,
-    "d_model": 384,
-    "encoder_attention_heads": 6,
-    "encoder_ffn_dim": 1536,
-    "encoder_layers": 4,
-    "num_mel_bins": 80,
-}
+_DEFAULTS = config_defaults("whisper")
 _COMPLETED = with_defaults(_DEFAULTS, composed(_CLASSES))
 register("whisper", _COMPLETED, base_prefix="model", category="audio")

@@ -6,19 +6,13 @@ from functools import partial
 
 from ..layers import sound
 from ..layers.composing import defaulted, renamed
-from ..trees import Component, Dim, ModelConfig, auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_model, config_defaults, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 from . import dac
 
 _DEFAULTS = {"codebook_size": 1024, "sample_rate": 16000}
 #: What the config class lays under the section of the heard.
-_ACOUSTIC = {
-    "encoder_hidden_size": 64,
-    "downsampling_ratios": (8, 5, 4, 2),
-    "decoder_hidden_size": 1024,
-    "upsampling_ratios": (8, 5, 4, 2),
-    "hidden_size": 256,
-}
+_ACOUSTIC = config_defaults("xcodec")
 
 
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:

@@ -5,20 +5,11 @@ Source of shapes: transformers/models/{xcodec2,neucodec}."""
 from ..layers.composing import defaulted, renamed
 from ..layers.decoders import Decoder, plain
 from ..layers.sound import hop
-from ..trees import Component, Dim, ModelConfig, auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_model, config_defaults, register_part
 from ..trees import modules as nn
 from . import dac
 
-_LAYERS = Decoder(
-    "Xcodec2",
-    hidden_size=1024,
-    intermediate_size=4096,
-    num_hidden_layers=12,
-    num_attention_heads=16,
-    num_key_value_heads=16,
-    head_dim=64,
-    mlp=plain,
-)
+_LAYERS = Decoder("Xcodec2", **config_defaults("xcodec2"), mlp=plain)
 _DEFAULTS = {"hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5)}
 
 

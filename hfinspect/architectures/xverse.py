@@ -12,17 +12,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return with_frequencies(d, unread, dtype="F32", shown=True)
 
 
-Decoder(
-    "Xverse",
-    vocab_size=100278,
-    hidden_size=5120,
-    intermediate_size=13824,
-    num_hidden_layers=40,
-    num_attention_heads=40,
-    attention_bias=None,
-    rotary=False,
-    endings=(),
-    attention=_attention,
-).register(
+Decoder("Xverse", attention_bias=None, rotary=False, endings=(), attention=_attention).register(
     "xverse", source="modeling_xverse.py of xverse/XVERSE-13B; checked against transformers' Llama"
 )

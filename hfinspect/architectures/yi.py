@@ -6,9 +6,6 @@ _NAMES = {"input_layernorm": "ln1", "post_attention_layernorm": "ln2"}
 
 Decoder(
     "Yi",
-    vocab_size=64000,
-    num_key_value_heads=4,
-    rms_norm_eps=1e-05,
     attention_bias=None,
     rotary=False,
     endings=SEQUENCE_HEAD,

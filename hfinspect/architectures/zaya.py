@@ -82,15 +82,11 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 Decoder(
     "Zaya",
-    vocab_size=262272,
-    hidden_size=2048,
-    num_hidden_layers=40,
     rms_norm_eps=1e-5,
     attention=_attention,
     layer=_layer,
     rotary=False,
     endings=(),
-    tie_word_embeddings=True,
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
     further=lambda d, c: _scales(d, c, *(f"input_{name}" for name in _IN)),
 ).register("zaya", bias="lm_head_bias")

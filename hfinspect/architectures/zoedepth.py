@@ -8,19 +8,11 @@ from functools import partial
 from ..layers.blocks import activation, size
 from ..layers.deformable import named_attention, up_down
 from ..layers.reassembling import depth_head, fused_width
-from ..trees import Component, Dim, ModelConfig, auto_class, register
+from ..trees import Component, Dim, ModelConfig, auto_class, config_defaults, register
 from ..trees import modules as nn
 from .dpt import neck
 
-_BACKBONE = {
-    "model_type": "beit",
-    "image_size": 384,
-    "num_hidden_layers": 24,
-    "hidden_size": 1024,
-    "intermediate_size": 4096,
-    "num_attention_heads": 16,
-    "use_relative_position_bias": True,
-}
+_BACKBONE = config_defaults("zoedepth")
 _NAME, _LEVELS = "ZoeDepth", 4
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)

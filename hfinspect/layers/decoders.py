@@ -16,6 +16,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.catalog import Builder, register
+from ..trees.config_defaults import rows
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -320,7 +321,8 @@ def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module
 class Decoder:
     """What decoder-only families differ in; ``name`` begins the names of the classes.
 
-    Fields with the name of a config key hold the config class's own default of it. A size without
+    Fields with the name of a config key hold the config class's own default of it; what the table
+    of them (``architectures/config_defaults.json``) has of the type goes before. A size without
     one (None) has to be in the config; without ``num_key_value_heads`` there are as many as
     queries, and without ``head_dim`` it is hidden / heads, which with ``null_head_dim`` a key that
     is present and null means as well. Of the biases, None says that the class has no such key and
@@ -481,13 +483,15 @@ class Decoder:
         **options: Any,
     ) -> Decoder:
         """Add the family to the catalog, ``more`` after its usual classes (see there for
-        ``options``); returns it."""
+        ``options``); returns it, with the defaults that the table has of its type."""
+        kind = model_type if isinstance(model_type, str) else model_type[0]
+        family = replace(self, **rows().get(kind, {}))
         register(
             model_type,
-            {**self.classes(**options), **(more or {})},
+            {**family.classes(**options), **(more or {})},
             base=f"{self.name}Model",
             base_prefix="model",
             category=category,
             source=source,
         )
-        return self
+        return family

@@ -19,6 +19,7 @@ from .catalog import (
     register_pair,
     register_part,
 )
+from .config_defaults import config_defaults
 from .modules import (
     Activation,
     BatchNorm,
@@ -44,6 +45,6 @@ __all__ = [
     "Activation", "BatchNorm", "Buffer", "Builder", "Component", "Conv", "Dim", "Dropout",
     "Embedding", "GroupNorm", "KeysValues", "LayerNorm", "Layers", "Linear", "ModelConfig",
     "Module", "ModuleList", "Parameter", "RMSNorm", "Sequential", "State", "Weight", "Windows",
-    "auto_class", "auto_model", "builder", "each_module", "exact", "named", "register",
-    "register_pair", "register_part",
+    "auto_class", "auto_model", "builder", "config_defaults", "each_module", "exact", "named",
+    "register", "register_pair", "register_part",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from hfinspect.architectures.qwen2 import QWEN2
 from hfinspect.core.config import ModelConfig
 from hfinspect.layers.bert_encoders import Encoder
 from hfinspect.layers.decoders import Decoder
+from hfinspect.trees.config_defaults import rows
 from hfinspect.trees.expand import expected_tensors
 
 ROOM = Path(hfinspect.architectures.__file__).parent
@@ -40,7 +41,7 @@ def _made(node: ast.AST) -> tuple[str | None, set[str]] | None:
 
 @cache
 def users() -> Counter[str]:
-    """How many families say each field, or are like one that does."""
+    """How many families say each field, in their file or their row, or are like one that does."""
     named: dict[str, tuple[str | None, set[str]]] = {}
     found: list[tuple[str | None, set[str]]] = []
     for path in sorted(ROOM.glob("*.py")):
@@ -59,7 +60,8 @@ def users() -> Counter[str]:
         base, own = made
         return own if base is None or base not in named else own | fields(named[base])
 
-    return Counter(field for made in found for field in fields(made))
+    in_rows = Counter(field for row in rows().values() for field in row)
+    return in_rows + Counter(field for made in found for field in fields(made))
 
 
 @pytest.mark.parametrize("record", [Decoder, Encoder])

@@ -1,8 +1,9 @@
 """The vocabulary of tensor names: which words say which component.
 
 A segment of a name is looked up whole first (``wte``, ``q_proj``) and then by the words that it is
-made of: ``cross_attn_layer_norm`` is a norm, ``itm_head`` a head. Whole segments are listed only
-where their words don't say it, and only terms that models share or a format defines (GGUF).
+made of: ``cross_attn_layer_norm`` is a norm, ``itm_head`` a head. ``words.json`` lists them by
+component: whole segments only where their words don't say it, and only terms that models share or a
+format defines (GGUF).
 """
 
 from __future__ import annotations
@@ -10,133 +11,35 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from ...core import data_files
 from ...core.components import Component
 
-_E, _A, _M, _N, _H = (
-    Component.EMBEDDING,
-    Component.ATTENTION,
-    Component.MLP,
-    Component.NORM,
-    Component.HEAD,
-)
-_R, _S, _C, _P, _O = (
-    Component.ROUTER,
-    Component.SSM,
-    Component.CONV,
-    Component.PROJECTOR,
-    Component.OTHER,
-)
+_E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
+_R, _S, _C, _P = Component.ROUTER, Component.SSM, Component.CONV, Component.PROJECTOR
+_H, _O = Component.HEAD, Component.OTHER
+
+_TABLES: Final = data_files.read(__package__, "words.json")
 
 
-def _table(words: dict[Component, str]) -> dict[str, Component]:
-    return {word: component for component, text in words.items() for word in text.split()}
+def _table(name: str) -> dict[str, Component]:
+    rows: dict[str, list[str]] = _TABLES[name]
+    words = {Component(at): " ".join(lines).split() for at, lines in rows.items()}
+    return {word: component for component, listed in words.items() for word in listed}
 
 
 #: Modules and tensors that are named by the whole segment.
-_MODULES: Final = _table(
-    {
-        _E: """wte wpe shared feature_projection input_linear bos_latent
-        ple project_in project_out
-        per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
-        img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
-        distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
-        reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
-        boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
-        no_memory_positional_encoding patterns pre_encode recycle_disto""",
-        _A: """encdecattention mha sinks attn_sinks indexer transientglobalselfattention
-        localselfattention
-        r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
-        linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
-        distance_embedding box_rpb_embed_x box_rpb_embed_y gateway token_mixer message_fc assign
-        ipa pair_to_sequence""",
-        _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
-        full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
-        fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
-        laurel_l laurel_r per_layer_input_gate per_layer_projection angle_resnet""",
-        _R: """ffn_gate_inp ffn_gate_inp_shexp shared_expert_gate gate_moe exp_probs_b
-        e_score_correction_bias expert_bias""",
-        _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn time_mixing time_mix
-        recurrent_block rglru short_conv""",
-        _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
-        neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
-        nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
-        projection_context projection_out fuse_image_with_low_res motion_encoder
-        face_encoder resnet_head""",
-        _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
-        context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
-        patch_merge_mlp perceive encoder_to_decoder proj_query query_updater task_project
-        proj_linear eh_proj
-        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
-        out_mid
-        cross_modal_text_transform cross_modal_image_transform
-        esm_s_mlp trunk2sm_s trunk2sm_z""",
-        _N: "img_mod txt_mod layer_output_scale lab",
-        _O: "loss_weighting lstm gru rnn sequence_to_pair",
-        _H: """flow_net out_eos embed_out score qa_outputs cls output_layer vocab_projector
-        seq_relationship project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
-        output_projection objective layer_weights bbox_predictor output_weights
-        output_bias reg_conf class_embed parameter_projection embedding_proj_layer
-        mask_embedder task_mlp query_scale structure_generator
-        class_predictor decoder_global_pointer decoder_roor_global_pointer matchability
-        token_confidence first_hidden_to_hidden single_hidden_to_spks""",
-    }
-)
+_MODULES: Final = _table("modules")
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
 #: says what it is (``self_attn.gate_proj``, ``feed_forward.key``); by themselves they say so much.
-PROJECTIONS: Final = _table(
-    {
-        _A: """q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn query key
-        value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out to_qkv q_head k_head
-        q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj in_proj_weight in_proj_bias
-        query_net key_net value_net out_projection queries_keys_values keys_values
-        ca_qcontent_proj ca_qpos_proj ca_kcontent_proj ca_kpos_proj ca_v_proj ca_qpos_sine_proj
-        sa_qcontent_proj sa_qpos_proj sa_kcontent_proj sa_kpos_proj sa_v_proj
-        project_k project_v add_q_proj add_k_proj add_v_proj to_add_out""",
-        _M: """dense_h_to_4h dense_4h_to_h fc1 fc2 lin1 lin2 gate_proj up_proj down_proj
-        gate_up_proj gate_up_proj_blocks gate_up_proj_scales c_fc intermediate
-        intermediate_dense output_dense dense_in dense_out linear1 linear2 linear_up linear_down
-        w1 w2 w3 wi wi_0 wi_1 linear_fc1 linear_fc2 experts expert""",
-        _S: "mixer temporal_block a_log d dt_proj x_proj dt_bias",
-        _H: "v_head project_q",
-    }
-)
+PROJECTIONS: Final = _table("projections")
 
 #: Segments that decide only where nothing stronger does.
-_WEAK: Final = {
-    "gate": _R,
-    "output": _M,
-    "dense": _M,
-    "c_proj": _M,
-    "out_proj": _A,
-    "proj_out": _H,
-    "rel_pos": _A,
-    "wo": _M,
-    "w": _E,
-    "projection": _P,
-    "fc": _P,
-}
+_WEAK: Final = _table("weak")
 
 #: What a word of a segment says, the last one first: the end of a compound decides, as in English
 #: (``token_embedding_projection`` is a projection).
-_NOUNS: Final = _table(
-    {
-        _E: """embedding embeddings embed embeds embd emb embs embedder embedders token tokens
-        latents position positions quantizer guidance""",
-        _A: "attn attention attentions att selfattention crossattention kv qkv",
-        _M: "mlp mlps ffn ffns moe ff forward",
-        _R: "router",
-        _O: "snake",
-        _S: "ssm mamba mlstm slstm deltanet retention rwkv lru",
-        _C: """conv convs deconv convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv
-        pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
-        upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling
-        subsampler""",
-        _P: "mm projector projectors projection projections resampler merger aligner connector",
-        _H: """head heads classifier classifiers classification predictions logits pooler
-        score transform pred unembed ctc clf postnet linker""",
-    }
-)
+_NOUNS: Final = _table("nouns")
 
 #: Nouns that say too little where they stand alone.
 _BARE: Final = frozenset({"projection", "projections", "token", "classification", "text_mapper"})
