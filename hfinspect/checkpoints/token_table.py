@@ -23,24 +23,14 @@ from ..sources.source import FileEntry, Source
 from .json_files import parse_json
 
 #: Models of SentencePiece, as transformers' classes name them; the first may be a list of ranks.
-_PIECES: Final = (
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "spm.model",
-    "sentencepiece.model",
-    "spm_char.model",
+_PIECES: Final = tuple(
+    """tokenizer.model spiece.model sentencepiece.bpe.model spm.model sentencepiece.model
+    spm_char.model""".split()
 )
 #: Lists of ranks of tiktoken.
-_RANKS: Final = (
-    "tiktoken.model",
-    "tokenizer.tiktoken",
-    "qwen.tiktoken",
-    "hy.tiktoken",
-    "vocab.tiktoken",
-    "cl100k_base.tiktoken",
-    "o200k_base.tiktoken",
-    "multilingual.tiktoken",
+_RANKS: Final = tuple(
+    """tiktoken.model tokenizer.tiktoken qwen.tiktoken hy.tiktoken vocab.tiktoken
+    cl100k_base.tiktoken o200k_base.tiktoken multilingual.tiktoken""".split()
 )
 #: Files that list a tokenizer's ids, the most complete first.
 TOKENIZERS: Final = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", *_PIECES, *_RANKS)

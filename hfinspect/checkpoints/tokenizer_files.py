@@ -19,13 +19,9 @@ from .token_table import (
 )
 
 #: JSON files, each a request on the Hub. The first one is the tokenizer's own.
-SMALL: Final = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.json",
-    "processor_config.json",
-    "generation_config.json",
+SMALL: Final = tuple(
+    """tokenizer_config.json special_tokens_map.json added_tokens.json chat_template.json
+    processor_config.json generation_config.json""".split()
 )
 #: The chat template in a file of its own, and the folder of further ones.
 TEMPLATE: Final = "chat_template.jinja"

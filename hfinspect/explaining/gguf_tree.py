@@ -24,29 +24,20 @@ from .header_tree import tree_of_headers
 
 #: What a size is called in configs -> what follows the architecture in the file's key. The names of
 #: configs choose the letters and the words of a derivation, the keys stand in its table of symbols.
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "hidden_size": ("embedding_length",),
-    "num_hidden_layers": ("block_count",),
-    "num_attention_heads": ("attention.head_count",),
-    "num_key_value_heads": ("attention.head_count_kv",),
-    "head_dim": ("attention.key_length_mla", "attention.key_length"),
-    "v_head_dim": ("attention.value_length_mla", "attention.value_length"),
-    "intermediate_size": ("feed_forward_length",),
-    "max_position_embeddings": ("context_length",),
-    "num_local_experts": ("expert_count",),
-    "num_experts_per_tok": ("expert_used_count",),
-    "n_shared_experts": ("expert_shared_count",),
-    "moe_intermediate_size": ("expert_feed_forward_length",),
-    "shared_expert_intermediate_size": ("expert_shared_feed_forward_length",),
-    "q_lora_rank": ("attention.q_lora_rank",),
-    "kv_lora_rank": ("attention.kv_lora_rank",),
-    "qk_rope_head_dim": ("rope.dimension_count",),
-    "ssm_inner_size": ("ssm.inner_size",),
-    "ssm_state_size": ("ssm.state_size",),
-    "time_step_rank": ("ssm.time_step_rank",),
-    "conv_kernel": ("ssm.conv_kernel", "shortconv.l_cache"),
-    "ssm_groups": ("ssm.group_count",),
-}
+_KEYS: Final[Mapping[str, str]] = pairs(
+    """hidden_size=embedding_length num_hidden_layers=block_count
+    num_attention_heads=attention.head_count num_key_value_heads=attention.head_count_kv
+    head_dim=attention.key_length_mla,attention.key_length
+    v_head_dim=attention.value_length_mla,attention.value_length
+    intermediate_size=feed_forward_length max_position_embeddings=context_length
+    num_local_experts=expert_count num_experts_per_tok=expert_used_count
+    n_shared_experts=expert_shared_count moe_intermediate_size=expert_feed_forward_length
+    shared_expert_intermediate_size=expert_shared_feed_forward_length
+    q_lora_rank=attention.q_lora_rank kv_lora_rank=attention.kv_lora_rank
+    qk_rope_head_dim=rope.dimension_count ssm_inner_size=ssm.inner_size
+    ssm_state_size=ssm.state_size time_step_rank=ssm.time_step_rank
+    conv_kernel=ssm.conv_kernel,shortconv.l_cache ssm_groups=ssm.group_count"""
+)
 
 #: Letters of ``_AXES``.
 _LETTERS: Final[Mapping[str, str]] = pairs(
@@ -146,7 +137,7 @@ class _DeclaredSizes:
         self.keys: dict[str, str] = {}
         self._lists: dict[str, list[Any]] = {}
         for name, endings in _KEYS.items():
-            for key in (f"{architecture}.{ending}" for ending in endings):
+            for key in (f"{architecture}.{ending}" for ending in endings.split(",")):
                 self._take(name, key, metadata.get(key))
         facts = gguf_facts(metadata)
         if facts.vocabulary is not None:

@@ -1,20 +1,20 @@
 """Why a count by hand differs: the smallest set of usual conventions that explains it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ..core.alternative_counts import Against, Convention, Term
+from ..core.alternative_counts import Against, Convention, KnownModel, Term
 from ..core.explanation import Explanation
 from ..core.formula import Formula
 from ..errors import UsageError
+from ..trees.prediction import predict
 from .conventions import ways_of
 from .count_convention import Way
 from .derivation import Derivation
-from .known_sizes import same_size
 from .ledger import MAX_PRINTED_TERMS
 from .polynomials import Monomial, Number, Polynomial, monomial_value, number, total
 
@@ -241,3 +241,34 @@ def _is_whole(key: Monomial) -> bool:
 
 def _coefficient(value: Number) -> str:
     return str(value).replace("-", "−")
+
+
+#: Well-known model -> the keys of its config.json that are not the defaults of its class. Which
+#: sizes they have the catalog counts: no number stands here.
+_MODELS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "openai-gpt": {"model_type": "openai-gpt", "architectures": ["OpenAIGPTLMHeadModel"]},
+    "gpt2": {"model_type": "gpt2"},
+    "gpt2-medium": {"model_type": "gpt2", "n_embd": 1024, "n_layer": 24, "n_head": 16},
+    "gpt2-large": {"model_type": "gpt2", "n_embd": 1280, "n_layer": 36, "n_head": 20},
+    "gpt2-xl": {"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25},
+    "bert-base-uncased": {"model_type": "bert", "architectures": ["BertModel"]},
+    "bert-large-uncased": {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 4096,
+    },
+    "distilbert-base-uncased": {"model_type": "distilbert", "architectures": ["DistilBertModel"]},
+    "t5-small": {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]},
+}
+
+
+def same_size(low: int, high: int) -> KnownModel | None:
+    """The first well-known model with at least ``low`` and less than ``high`` parameters."""
+    for name, config in _MODELS.items():
+        parameters = predict(config).parameters
+        if low <= parameters < high:
+            return KnownModel(name, parameters)
+    return None

@@ -7,12 +7,11 @@ version 5; older repos have ``preprocessor_config.json``, which videos and sound
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from ..core import data_files
 from ..core.library_versions import TRANSFORMERS
 
 #: The small files that hold settings, in the library's words.
@@ -220,6 +219,5 @@ def _recorded(what: str) -> Mapping[str, Any]:
 
     Recorded by ``tests/oracle/record_media_tokens.py``.
     """
-    made = files(__package__).joinpath("library_defaults.json").read_text("utf-8")
-    defaults: Mapping[str, Any] = json.loads(made)[what]
+    defaults: Mapping[str, Any] = data_files.read(__package__, "library_defaults.json")[what]
     return defaults

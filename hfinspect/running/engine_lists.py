@@ -4,11 +4,10 @@
 ``python -m tests.oracle record engine-lists`` records it; nothing of an engine is imported for it.
 """
 
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from ..core import data_files
 from ..sizing.engine_classes import class_lists
 
 
@@ -21,9 +20,7 @@ def engine_lists() -> dict[str, Any]:
     (first and last release -> types), ``methods``, ``gguf``; optimum-onnx: ``types`` (with tasks);
     TensorRT-LLM: ``classes``.
     """
-    path = Path(__file__).with_name("engine_lists.json")
-    lists: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return lists
+    return data_files.read(__package__, "engine_lists.json")
 
 
 def classes_of(engine: str) -> dict[str, Any]:

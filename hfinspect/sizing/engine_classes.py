@@ -6,12 +6,11 @@ models/transformers/base.py; SGLang, models/transformers.py). llama.cpp runs wha
 takes. ``python -m tests.oracle record engine-classes`` reads the lists.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..core import data_files
 from ..trees.cache_layout import KeysValues
 from .cache_request import CachedLayer
 from .engines.interface import Engine
@@ -30,9 +29,7 @@ class Runs(NamedTuple):
 @cache
 def class_lists() -> dict[str, Any]:
     """The lists by engine: its ``version``, its ``classes``, those that it ``dropped``."""
-    path = Path(__file__).with_name("engine_classes.json")
-    lists: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return lists
+    return data_files.read(__package__, "engine_classes.json")
 
 
 def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Runs:

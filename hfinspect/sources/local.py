@@ -12,6 +12,7 @@ from ..core.paths import why_unsafe
 from ..core.refs import OriginKind
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError
 from .local_paths import refuse_outside
+from .pool import outcome
 from .source import DiskSource, FileEntry, Origin
 
 T = TypeVar("T")
@@ -209,7 +210,7 @@ class LocalSource(DiskSource):
 
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         """One after the other: a disk gains nothing from more."""
-        return [_outcome(task) for task in tasks]
+        return [outcome(task) for task in tasks]
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -264,13 +265,6 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link that leads in a circle
         return False
-
-
-def _outcome(task: Callable[[], T]) -> T | HfinspectError:
-    try:
-        return task()
-    except HfinspectError as error:
-        return error
 
 
 def _recorded_hashes(path: Path) -> tuple[str | None, str | None]:

@@ -20,18 +20,19 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
     waits must hear Ctrl-C, does the last task itself.
     """
     if len(tasks) <= 1 or workers == 1:
-        return [_result(task) for task in tasks]
+        return [outcome(task) for task in tasks]
     helps = threading.current_thread() is not threading.main_thread()
     threads = DaemonThreads(min(workers, len(tasks)) - helps)
     try:
-        futures = [threads.submit(_result, task) for task in tasks[: len(tasks) - helps]]
-        own = [_result(tasks[-1])] if helps else []
+        futures = [threads.submit(outcome, task) for task in tasks[: len(tasks) - helps]]
+        own = [outcome(tasks[-1])] if helps else []
         return [*(result_of(future) for future in futures), *own]
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _result(task: Callable[[], T]) -> T | HfinspectError:
+def outcome(task: Callable[[], T]) -> T | HfinspectError:
+    """The result of a task, or its HfinspectError."""
     try:
         return task()
     except HfinspectError as error:

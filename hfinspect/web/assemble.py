@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .._version import __version__
+from ..core import data_files
 from ..core.choices import ENGINES
 from ..errors import EntryNotFoundError, UnreadableError
 from ..reports.html import page_hashes
@@ -37,60 +38,7 @@ _OF_PAGE: Final = ("in_page.js", "worker.js")
 #: Not needed in a browser.
 _LEFT_OUT: Final = ("cli", "__pycache__", "web/app", "web/serving", "web/hosting.md")
 #: On the start page: they are answered without a network.
-EXAMPLES: Final[dict[str, dict[str, Any]]] = {
-    "BERT base": {
-        "architectures": ["BertForMaskedLM"],
-        "model_type": "bert",
-        "hidden_size": 768,
-        "intermediate_size": 3072,
-        "max_position_embeddings": 512,
-        "num_attention_heads": 12,
-        "num_hidden_layers": 12,
-        "type_vocab_size": 2,
-        "vocab_size": 30522,
-        "torch_dtype": "float32",
-    },
-    "GPT-2": {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": "gpt2",
-        "n_ctx": 1024,
-        "n_embd": 768,
-        "n_head": 12,
-        "n_layer": 12,
-        "n_positions": 1024,
-        "vocab_size": 50257,
-        "torch_dtype": "float32",
-    },
-    "Llama 3 8B": {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "max_position_embeddings": 8192,
-        "num_attention_heads": 32,
-        "num_hidden_layers": 32,
-        "num_key_value_heads": 8,
-        "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16",
-        "vocab_size": 128256,
-    },
-    "Mixtral 8x7B": {
-        "architectures": ["MixtralForCausalLM"],
-        "model_type": "mixtral",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "max_position_embeddings": 32768,
-        "num_attention_heads": 32,
-        "num_experts_per_tok": 2,
-        "num_hidden_layers": 32,
-        "num_key_value_heads": 8,
-        "num_local_experts": 8,
-        "sliding_window": None,
-        "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16",
-        "vocab_size": 32000,
-    },
-}
+EXAMPLES: Final = data_files.read(__package__, "examples.json")
 
 
 def assemble(

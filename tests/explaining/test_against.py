@@ -16,9 +16,8 @@ import hfinspect
 from hfinspect.core.alternative_counts import Against
 from hfinspect.errors import UsageError
 from hfinspect.explaining.count_convention import Way
-from hfinspect.explaining.known_sizes import _MODELS
 from hfinspect.explaining.polynomials import number
-from hfinspect.explaining.reconcile import MAX_CONVENTIONS, parse_count, readings
+from hfinspect.explaining.reconcile import _MODELS, MAX_CONVENTIONS, parse_count, readings
 from hfinspect.trees.prediction import predict
 
 from ..builders import write_config, write_safetensors

@@ -10,9 +10,8 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import _auth
 
-from hfinspect.sources.hub.environment import VARIABLES, may_have_token
 from hfinspect.sources.hub.hub_errors import RequestContext
-from hfinspect.sources.hub.request_headers import hub_headers
+from hfinspect.sources.hub.request_headers import VARIABLES, hub_headers, may_have_token
 
 ASKED = RequestContext("https://hub")
 

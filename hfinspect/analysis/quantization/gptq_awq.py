@@ -8,10 +8,11 @@ gemv_fast ``qweight`` of 16-bit words (out/4, in) and ``scales`` (groups padded,
 writes either. Marlin: ``B`` (in/16, out·16·bits/32) and ``s`` (groups, out).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...core.tensor import DTYPE_BITS, StoredTensor
+from ...trees.modules import Layers, Module
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
@@ -34,7 +35,6 @@ from .packed_layout import (
 )
 from .read_modules import read_modules
 from .selection import Selection
-from .text_layers import check_decoder
 
 _ASIDE = {
     "scales": Holds.SCALES,
@@ -300,3 +300,42 @@ def awq(version: str, bits: int, group: int) -> Scheme:
 
 def _groups(linear: Linear, group: int) -> int:
     return 1 if group < 0 else parts(linear.inputs, group)
+
+
+# AutoGPTQ, GPTQModel and AutoAWQ pack layer by layer. Sources: their lists of model definitions,
+# each with the one list of layers of its decoder; optimum/gptq (``BLOCK_PATTERNS``).
+
+#: Model types that call the layers of their decoder those of an encoder.
+_DECODERS = frozenset({"chatglm"})
+
+
+def check_decoder(prediction: Prediction) -> None:
+    """Raise UndeterminedError where the tools have no list of layers to go through, or several:
+    they pack decoders."""
+    lists = list(_text_layers(prediction.root, "", "text"))
+    if not lists:
+        raise UndeterminedError(
+            "its tools pack only the layers of a language model, and this model has none"
+        )
+    of_encoder = prediction.model_type not in _DECODERS and any("encoder" in n for n in lists)
+    if of_encoder or (lists == ["model.decoder.layers"] and "audio" in _parts(prediction)):
+        raise UndeterminedError("its tools pack decoders alone, and this model has an encoder")
+    if len(lists) > 1:
+        raise UndeterminedError(f"its tools pack one list of layers, and there are {len(lists)}")
+
+
+def _text_layers(module: Module, name: str, part: str) -> Iterator[str]:
+    """The names of the lists of layers of the language model."""
+    part = module.part or part
+    for key, child in module.children.items():
+        if not isinstance(child, Module) or not child.saved:
+            continue
+        full = f"{name}.{key}" if name else key
+        if not (isinstance(child, Layers) and child.is_layers):
+            yield from _text_layers(child, full, part)
+        elif (child.part or part) == "text":
+            yield full
+
+
+def _parts(prediction: Prediction) -> set[str]:
+    return {spec.part for spec, _ in prediction.tensors.counted()}

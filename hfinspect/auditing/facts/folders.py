@@ -3,19 +3,31 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
+from ...analysis.quantization.decode import decode
+from ...analysis.quantization.decoding import Decoding
+from ...analysis.tensor_table import TensorTable
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.one_file import IndexRead, Read
-from ...checkpoints.repo_layout import MODULES_FILE, PIPELINE_FILE, declared_folders, naming_files
+from ...checkpoints.repo_layout import (
+    MODULES_FILE,
+    PIPELINE_FILE,
+    config_name,
+    declared_folders,
+    naming_files,
+)
 from ...checkpoints.token_layouts import placed
 from ...checkpoints.token_table import TokenTable
 from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
-from ...errors import ConfigError
-from ...inspecting.declared_class import Predicted
+from ...core.checkpoint import Checkpoint
+from ...core.refs import Origin
+from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
+from ...inspecting.declared_class import Predicted, predict_as
+from ...inspecting.from_checkpoint import from_checkpoint
 from ...sources.source import FileEntry
-from .expected_tensors import judge
-from .target import Copy, Folder, WeightFact
+from ...trees.prediction import Prediction
+from .target import Copy, Folder, Judged, WeightFact
 
 
 def make_folders(
@@ -148,3 +160,61 @@ def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...])
         elif choice.index is None and wanted & {file.path for file in copy.files}:
             return copy
     return None
+
+
+def as_checkpoint(copy: Copy) -> Checkpoint:
+    """A copy as the other verbs see it: the shards whose headers could be read."""
+    index = copy.index.value if copy.index is not None else None
+    shards = tuple(file.shard for file in copy.files if file.shard is not None)
+    return Checkpoint(copy.format, shards, index, missing=copy.missing)
+
+
+#: Files next to the config that say how weights are packed.
+COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
+
+
+def judge(
+    main: Copy | None,
+    files: Mapping[str, Read[object]],
+    declared: str | None = None,
+    made: Predicted | None = None,
+) -> Judged:
+    """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
+
+    ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
+    repo says the folder is; ``made`` a prediction that is there already.
+    """
+    config = files.get(config_name(declared))
+    values = config.mapping if config is not None else None
+    if values is None:
+        return Judged()
+    prediction: Prediction | None = None
+    error: HfinspectError | None = None
+    try:
+        prediction = predict_as(declared, values, made)
+        if prediction is not None:
+            prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
+    except UnknownArchitectureError:
+        prediction = None
+    except (ConfigError, MalformedError) as caught:
+        prediction, error = None, caught
+    comparable = (
+        main is not None
+        and main.kind in (FileKind.MODEL, FileKind.WEIGHTS)
+        and main.format in ("safetensors", "torch")
+        and any(file.shard is not None for file in main.files)
+    )
+    if not comparable or main is None:
+        return Judged(None, prediction, Decoding(), error)
+    checkpoint = as_checkpoint(main)
+    companions = {
+        name: fact.mapping
+        for name, fact in files.items()
+        if name in COMPANIONS and fact.mapping is not None
+    }
+    table = TensorTable(checkpoint.shards)
+    decoding = decode(table, values, companions, prediction)
+    inspected = from_checkpoint(
+        "", Origin("directory", ""), checkpoint, table, prediction, decoding, config=values
+    )
+    return Judged(inspected.inspection, prediction, decoding, error, values, companions)

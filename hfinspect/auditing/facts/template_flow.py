@@ -43,43 +43,12 @@ _BY_ATTRIBUTE: Final = {
 _SELECTING: Final = frozenset({"selectattr", "rejectattr"})
 #: Filters that give what they are given, or elements of it.
 _PASSING: Final = frozenset(
-    {
-        "first",
-        "last",
-        "random",
-        "list",
-        "reverse",
-        "sort",
-        "unique",
-        "default",
-        "d",
-        "safe",
-        "min",
-        "max",
-        "select",
-        "reject",
-        "selectattr",
-        "rejectattr",
-        "slice",
-        "batch",
-        "items",
-        "dictsort",
-    }
+    """first last random list reverse sort unique default d safe min max select reject
+    selectattr rejectattr slice batch items dictsort""".split()
 )
 #: Filters that give no text, or none that names anything: numbers, and JSON with its quotes.
 _HARMLESS: Final = frozenset(
-    {
-        "length",
-        "count",
-        "int",
-        "float",
-        "round",
-        "abs",
-        "sum",
-        "wordcount",
-        "tojson",
-        "filesizeformat",
-    }
+    "length count int float round abs sum wordcount tojson filesizeformat".split()
 )
 #: Filters that leave a known text known.
 _KNOWN: Final[Mapping[str, Callable[[str], str]]] = {
@@ -92,30 +61,9 @@ _KNOWN: Final[Mapping[str, Callable[[str], str]]] = {
 }
 #: Methods that give parts of the text they belong to, and nothing of what they are given.
 _OF_BASE: Final = frozenset(
-    {
-        "split",
-        "rsplit",
-        "splitlines",
-        "strip",
-        "lstrip",
-        "rstrip",
-        "removeprefix",
-        "removesuffix",
-        "lower",
-        "upper",
-        "title",
-        "capitalize",
-        "startswith",
-        "endswith",
-        "find",
-        "rfind",
-        "index",
-        "count",
-        "isdigit",
-        "isalpha",
-        "partition",
-        "rpartition",
-    }
+    """split rsplit splitlines strip lstrip rstrip removeprefix removesuffix lower upper title
+    capitalize startswith endswith find rfind index count isdigit isalpha partition
+    rpartition""".split()
 )
 
 _DUNDER: Final = re.compile(r"(?:^|\.)_?__|__(?:$|\.)")

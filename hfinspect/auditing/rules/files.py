@@ -186,14 +186,8 @@ def json_malformed(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 
 _NEEDED = frozenset(
-    {
-        "config.json",
-        "adapter_config.json",
-        "generation_config.json",
-        "tokenizer_config.json",
-        "model_index.json",
-        "tokenizer.json",
-    }
+    """config.json adapter_config.json generation_config.json tokenizer_config.json
+    model_index.json tokenizer.json""".split()
 )
 
 

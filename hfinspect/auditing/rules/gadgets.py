@@ -34,23 +34,8 @@ _PIPELINE_LIBRARIES = frozenset(
 )
 #: Where the class of an adapter's base model may come from.
 _BASE_LIBRARIES = frozenset(
-    {
-        "transformers",
-        "diffusers",
-        "sentence_transformers",
-        "timm",
-        "torch",
-        "torchvision",
-        "peft",
-        "trl",
-        "open_clip",
-        "speechbrain",
-        "flair",
-        "adapters",
-        "optimum",
-        "unsloth",
-        "__main__",
-    }
+    """transformers diffusers sentence_transformers timm torch torchvision peft trl open_clip
+    speechbrain flair adapters optimum unsloth __main__""".split()
 )
 
 
@@ -97,13 +82,8 @@ def class_by_name(facts: TargetFacts) -> Iterator[RuleFinding]:
 #: transformers/integrations/hub_kernels.py, ``is_kernel``; a prefix with a bar may precede it.
 _KERNEL = re.compile(r"(?:[\w-]+\|)?[^/:]+/[^/:]+(?:@[^/:]+)?(?::[^/:]+)?")
 _KERNEL_KEYS = frozenset(
-    {
-        "_attn_implementation",
-        "attn_implementation",
-        "_attn_implementation_internal",
-        "_experts_implementation",
-        "experts_implementation",
-    }
+    """_attn_implementation attn_implementation _attn_implementation_internal
+    _experts_implementation experts_implementation""".split()
 )
 
 

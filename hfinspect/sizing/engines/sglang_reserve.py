@@ -46,30 +46,18 @@ _PROMPTS: Final = (
 _LONG_PROMPTS: Final = (4608, 512)
 #: Classes that run as text unless ``--enable-multimodal`` is given.
 _AS_TEXT: Final = frozenset(
-    {
-        "Gemma3ForConditionalGeneration",
-        "InklingForConditionalGeneration",
-        "Llama4ForConditionalGeneration",
-        "Step3VLForConditionalGeneration",
-    }
+    """Gemma3ForConditionalGeneration InklingForConditionalGeneration
+    Llama4ForConditionalGeneration Step3VLForConditionalGeneration""".split()
 )
 #: Classes with pictures whose prompts are captured.
 _CAPTURED: Final = frozenset(
-    {
-        "Cohere2VisionForConditionalGeneration",
-        "Glm5NextForConditionalGeneration",
-        "InternS2MobiusForConditionalGeneration",
-        "KimiK25ForConditionalGeneration",
-        "KimiK3ForConditionalGeneration",
-        "MiniMaxM3SparseForCausalLM",
-        "MiniMaxM3SparseForConditionalGeneration",
-        "MuseGlimmerForConditionalGeneration",
-        "MuseSparkForConditionalGeneration",
-        "PaddleOCRVLForConditionalGeneration",
-        "Qwen3_5ForConditionalGeneration",
-        "Qwen3_5MoeForConditionalGeneration",
-        "Qwen4ExpForConditionalGeneration",
-    }
+    """Cohere2VisionForConditionalGeneration Glm5NextForConditionalGeneration
+    InternS2MobiusForConditionalGeneration KimiK25ForConditionalGeneration
+    KimiK3ForConditionalGeneration MiniMaxM3SparseForCausalLM
+    MiniMaxM3SparseForConditionalGeneration MuseGlimmerForConditionalGeneration
+    MuseSparkForConditionalGeneration PaddleOCRVLForConditionalGeneration
+    Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration
+    Qwen4ExpForConditionalGeneration""".split()
 )
 #: Keys of config.json that make a model more than its text.
 _PARTS: Final = ("text_config", "llm_config", "thinker_config", "vision_config", "audio_config")

@@ -1,8 +1,10 @@
 """What each request says of us: the user agent, and the token."""
 
+import os
+import sys
+
 from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
-from .environment import may_have_token
 from .hub_errors import RequestContext, translate
 from .settings import IN_BROWSER
 
@@ -62,3 +64,21 @@ def _token_to_send(token: str | bool | None) -> str | None:
 
     own_token: str | None = get_token_to_send(token)
     return own_token
+
+
+#: Variables with a token, or of what exchanges one.
+VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE")
+
+
+def may_have_token() -> bool:
+    """Whether there may be a token on this machine; the Hub's own search imports parsers and locks,
+    which take longer than the request of a small model.
+
+    False only where huggingface_hub's ``get_token`` finds none: no variable of ``VARIABLES``, no
+    token file, and no notebook, whose service may keep one."""
+    from .settings import hub_constants
+
+    constants = hub_constants()
+    if any(os.environ.get(name) for name in VARIABLES) or "IPython" in sys.modules:
+        return True
+    return os.path.lexists(constants.HF_TOKEN_PATH)

@@ -19,6 +19,7 @@ from ...core.paths import why_unsafe
 from ...core.refs import Origin
 from ...errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError, UsageError
 from ...sources.local_paths import mount, unmount
+from ...sources.pool import outcome
 from ...sources.source import FileEntry, Source
 from ...sources.waiting import interruptible
 
@@ -165,17 +166,10 @@ class DroppedSource(Source):
         return self.read(path, 0, size)
 
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
-        return [_outcome(task) for task in tasks]
+        return [outcome(task) for task in tasks]
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _outcome(task: Callable[[], T]) -> T | HfinspectError:
-    try:
-        return task()
-    except HfinspectError as error:
-        return error
 
 
 class Drops:
