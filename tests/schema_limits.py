@@ -46,7 +46,6 @@ LIMITS: Final[Mapping[str, Any]] = {
         "required": ["kind", "message", *PARTS],
         "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
     },
-    "Inspection.hub": {"description": "what the Hub says of the repo; null where it was not asked"},
     "Inspection.contents": {"type": "object"},
     "Inspection.layout": {"enum": [layout.value for layout in Layout]},
     "Letter.letter": {"pattern": "^[A-Za-z](_[a-z0-9]+)?$"},
@@ -54,10 +53,6 @@ LIMITS: Final[Mapping[str, Any]] = {
     "Training.method": {"enum": list(METHODS)},
     "Training.precision": {"enum": list(PRECISIONS)},
     "Training.zero": {"maximum": 3},
-    "TensorInfo.shared_nbytes": {
-        "description": "bytes that are counted with another tensor: nbytes minus these, summed, is "
-        "the total"
-    },
     "KeptHeaders.action": {"enum": ["info", "clear", "kept"]},
     "Memories.models": {
         "type": "array",

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.choices import SOURCES, checked, listed
-from ..core.memory_options import MemoryOptions
-from ..core.option_field import same_option
+from ..core.memory_options import RowMemory
 from ..core.read_fields import FromSource
-from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import OF_ROWS
 from ..sources.access_options import LoginOptions
@@ -40,24 +38,6 @@ def register(app: typer.Typer) -> None:
         "hfinspect scan models.txt --on 24GB --context 8k --sort max_context; or "
         "hfinspect scan --filter safetensors --output models/ --resume",
     )(scan)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowMemory:
-    """What the columns of memory depend on."""
-
-    on: str | None = same_option(
-        MemoryOptions, "on", "Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"
-    )
-    context: int | str | None = same_option(
-        MemoryOptions,
-        "context",
-        "Add memory columns at this context length, such as 8k. Default with --on: the model's "
-        "own.",
-    )
-    batch: int = same_option(MemoryOptions, "batch", when="For memory")
-    engine: str = same_option(MemoryOptions, "engine", when="For memory")
-    cache_dtype: str | None = same_option(MemoryOptions, "cache_dtype", when="For memory")
 
 
 @grouped
@@ -157,7 +137,7 @@ def scan(
     login: LoginOptions,
 ) -> None:
     """Scan many models, one row each. Exit code 1 if any failed."""
-    from ..scanning.engine import ScanOptions, close_shared, memory_wish
+    from ..scanning.engine import ScanOptions, close_shared, memory_request_of
     from ..scanning.rows import SORTABLE
     from ..scanning.targets import shard_numbers
     from . import cache_directory
@@ -190,7 +170,7 @@ def scan(
     checked("source", reading.source, SOURCES)
     cache_dir = None if no_cache else cache_directory.directory()
     asked = ScanOptions(**given(reading, login), cache_dir=cache_dir)
-    request = memory_wish(**given(memory))
+    request = memory_request_of(memory)
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
         raise _no_order_of_rows(sort)

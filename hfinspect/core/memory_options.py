@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .choices import ENGINES, OPTIMIZERS
-from .option_field import option
+from .option_field import option, same_option
 from .records import dataclass
 
 
@@ -180,3 +180,21 @@ class TrainingOptions:
 @dataclass(frozen=True, kw_only=True)
 class MemoryOptions(TrainingOptions, InferenceOptions):
     """All options of ``memory``: first those of inference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowMemory:
+    """Those of a scan: what the columns of memory depend on."""
+
+    on: str | None = same_option(
+        MemoryOptions, "on", "Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"
+    )
+    context: int | str | None = same_option(
+        MemoryOptions,
+        "context",
+        "Add memory columns at this context length, such as 8k. Default with --on: the model's "
+        "own.",
+    )
+    batch: int = same_option(MemoryOptions, "batch", when="For memory")
+    engine: str = same_option(MemoryOptions, "engine", when="For memory")
+    cache_dtype: str | None = same_option(MemoryOptions, "cache_dtype", when="For memory")

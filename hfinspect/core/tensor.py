@@ -204,6 +204,8 @@ class TensorInfo(NamedTuple):
 
     @property
     def shared_nbytes(self) -> int:
+        """Bytes that are counted with another tensor: the total is the sum of ``nbytes`` without
+        these."""
         return self.shared[1] if self.shared else 0
 
     def to_dict(self) -> dict[str, Any]:

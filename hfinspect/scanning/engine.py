@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .. import api
 from ..core.choices import SOURCES, checked
 from ..core.config import is_config
-from ..core.memory_options import InferenceOptions
+from ..core.memory_options import InferenceOptions, RowMemory
 from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError, UsageError
@@ -132,8 +132,8 @@ def scan(
     """
     token, endpoint = login(session, token, endpoint)
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    memory_asked = memory_wish(
-        on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
+    memory_asked = memory_request_of(
+        RowMemory(on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype)
     )
     if memory_asked is None:
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
@@ -146,24 +146,17 @@ def scan(
     return run(targets, work, second, jobs=jobs, executor=executor, window=4 * jobs)
 
 
-def memory_wish(
-    *, on: str | None, context: int | str | None, batch: int, engine: str, cache_dtype: str | None
-) -> MemoryRequest | None:
+def memory_request_of(options: RowMemory) -> MemoryRequest | None:
     """What is to be sized of each model; None where a scan is of what models are alone.
 
     Raises UsageError, also for choices that need a device or a context next to them.
     """
-    alone = on is None and context is None
-    if alone and (batch, engine, cache_dtype) == (1, "logical", None):
+    if options == RowMemory():
         return None
     from ..sizing.memory_request import inference_request
 
-    request = inference_request(
-        InferenceOptions(
-            on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
-        )
-    )
-    if alone:
+    request = inference_request(InferenceOptions(**vars(options)))
+    if options.on is None and options.context is None:
         raise UsageError(
             "batch, engine and cache dtype", "are about memory", expected="a device or a context"
         )
