@@ -10,7 +10,7 @@
 
 Imports analysis, formats and trees; the plan and the table of ``memory`` ask here. A new recipe is
 a row of ``recipe_names.py`` and a config in ``packed_recipes.py``, or a type in ``ggml_mixes.py``;
-a new class of llama.cpp is a row of ``gguf_classes.py`` and a case that is recorded
+a new class of llama.cpp is a word of ``gguf_classes.py`` and a case that is recorded
 (``tests/sizing/record_gguf_types.py``).
 """
 

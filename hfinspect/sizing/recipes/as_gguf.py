@@ -16,6 +16,7 @@ from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
 from ...core.word_tables import pairs
 from ...trees.prediction import Prediction
+from ..engine_classes import converted_to
 from .ggml_mixes import GgufModel, GgufTensor
 from .gguf_classes import GGUF_CLASSES
 
@@ -123,7 +124,8 @@ class _Converter:
         config: Mapping[str, Any] = inspection.config or {}
         text = config.get("text_config")
         self._config = {**config, **text} if isinstance(text, Mapping) else config
-        self._architecture = GGUF_CLASSES.get(prediction.architecture, "")
+        name = prediction.architecture
+        self._architecture = converted_to(name) or "" if name in GGUF_CLASSES else ""
         if self._architecture == "mistral3" and self._config.get("model_type") == "mistral4":
             self._architecture = ""  # the same class around a text model that is written otherwise
         classifies = prediction.architecture.endswith("ForSequenceClassification")
