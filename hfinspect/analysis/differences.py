@@ -36,7 +36,7 @@ class Change(JsonForm, names={"count": "tensors"}, after={"role": "kind", "struc
         count [tensors]: number of tensors with this difference
         here: shape or dtype or both in the first model
         there: shape or dtype or both in the other
-        role: ``parameter``, ``buffer`` or ``quantization``
+        role: ``parameter``, ``buffer`` or ``quantization`` (its bookkeeping)
     """
 
     kind: ChangeKind
@@ -87,6 +87,7 @@ class Difference(JsonForm, after={"same_structure": "target"}):
 
     @property
     def same_structure(self) -> bool:
+        """Whether both have the same parameters in the same shapes."""
         return not any(change.structural for change in self.changes)
 
 

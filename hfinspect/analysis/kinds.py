@@ -30,7 +30,7 @@ class Pattern(NamedTuple):
         shape [elements along each axis]: of each tensor
         dtype: of each tensor; None if unknown
         component: embedding, attention, mlp, ...
-        role: parameter, buffer or quantization
+        role: ``parameter``, ``buffer`` or ``quantization`` (its bookkeeping)
         part: text, vision, ...
         tied: whether another tensor is counted in its place
         beyond: why the class does not define it; None if it does

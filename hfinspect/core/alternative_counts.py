@@ -36,6 +36,7 @@ class Approximation(
 
     @property
     def left_over(self) -> int:
+        """What neither embeddings nor the formula explain."""
         return self.total - self.embedding - self.formula.value
 
 

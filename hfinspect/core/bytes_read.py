@@ -34,4 +34,5 @@ class Reading(JsonForm, after={"nbytes": ""}, digits=3):
 
     @property
     def nbytes(self) -> int:
+        """Of weights and cache."""
         return self.weights + self.cache

@@ -95,7 +95,7 @@ class Explanation(
         closed_note: why it is None, or what it omits
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
-        beyond: tensors in files that the class does not define; from a config, those that files
+        beyond: tensors in the files that the class does not define; from a config, those that files
             may hold
         assumed: the assumed class, if the config names none
         embedding [parameters]: unique ones of embeddings

@@ -57,6 +57,7 @@ class Flops(
 
     @property
     def forward_causal(self) -> int:
+        """The same with half the square."""
         return self.matrices + self.attention_causal
 
     @property

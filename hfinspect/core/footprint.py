@@ -62,6 +62,7 @@ class Workspace(JsonForm, after={"nbytes": ""}):
 
     @property
     def nbytes(self) -> int:
+        """The sum."""
         return self.logits + self.activation + self.runtime
 
 
@@ -106,6 +107,7 @@ class AtContext(JsonForm, after={"context": ""}):
 
     @property
     def context(self) -> int:
+        """Tokens of each sequence."""
         return self.cache.tokens
 
 

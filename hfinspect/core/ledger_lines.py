@@ -85,6 +85,7 @@ class Share(JsonForm, names={"value": "parameters"}, after={"parameters": "biase
 
     @property
     def value(self) -> int:
+        """Weights and biases."""
         return self.weights + self.biases
 
 
@@ -125,4 +126,5 @@ class Section(
 
     @property
     def parameters(self) -> int:
+        """Of all of its layers."""
         return self.value * self.copies

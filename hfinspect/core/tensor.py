@@ -94,7 +94,7 @@ class TensorSpec(NamedTuple):
         name: as in the file that a save writes
         shape [elements along each axis]: as in that file, row-major
         component: embedding, attention, mlp, ...
-        role: parameter, buffer or quantisation bookkeeping
+        role: ``parameter``, ``buffer`` or ``quantization`` (its bookkeeping)
         part: ``text``, ``vision``, ``audio``, ...
         stack: dotted name of the list of layers that it is in
         layer [index, from 0]: of its stack; None outside of layers
@@ -163,7 +163,7 @@ class TensorInfo(NamedTuple):
         tied_to: the tensor that it is counted with; None if it counts itself
         elements [elements]: stored
         nbytes [bytes]: stored; None where the dtype is unknown
-        role: parameter, buffer or quantisation bookkeeping
+        role: ``parameter``, ``buffer`` or ``quantization`` (its bookkeeping)
         part: ``text``, ``vision``, ``audio``, ...
         stack: dotted name of the list of layers that it is in
         kind: its function: ``query``, ``gate``, ``lm_head``, ...

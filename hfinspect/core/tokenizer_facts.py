@@ -58,7 +58,7 @@ class Vocabulary(JsonForm):
         rows_by: the tensor or config key that gives the rows
         head_rows [rows]: of an output head of its own; None where it has none
         padding [rows]: rows after the highest id; None if either number is unknown
-        beyond [ids]: ids without a row; None as above
+        beyond [ids]: ids without a row; None if either number is unknown
     """
 
     file: str | None = None

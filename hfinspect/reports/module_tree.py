@@ -32,8 +32,8 @@ class ModuleTrees(JsonDocument):
     """The trees of a model's parts, in the order of ``print(model)``.
 
     Fields:
-        target: as given
-        overrides: config keys that were changed for this answer (--set)
+        target: the model as it was named
+        overrides: config keys that were changed for this answer
         notes: such as a changed key that changes no tensor
         parts: one without a name for a single model, one for every component of a pipeline
     """

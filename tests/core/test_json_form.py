@@ -70,6 +70,16 @@ def test_every_form_is_in_a_schema(cls: Any) -> None:
     assert wanted in required or any(wanted == one[: len(wanted)] for one in required)
 
 
+def test_every_key_is_described() -> None:
+    silent = [
+        f"{cls.__name__}.{key}"
+        for cls in CLASSES
+        for key, made in Maker().object_of(cls)["properties"].items()
+        if "description" not in made and key != "schema_version"
+    ]
+    assert silent == []
+
+
 def objects(node: Any) -> Iterator[dict[str, Any]]:
     """Every object that has keys, at any depth."""
     if isinstance(node, dict):
