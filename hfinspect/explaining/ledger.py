@@ -1,6 +1,6 @@
 """The ledger: sections and rows, from the tree of counts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -156,16 +156,12 @@ def _layer_section(layers: _LedgerLayers, ledger: Ledger) -> Section:
     )
 
 
-def shares_of(
-    counted: Iterable[tuple[CountLeaf, Polynomial]],
-    ledger: Ledger,
-    group: Callable[[CountLeaf], str] = lambda leaf: leaf.component.value,
-) -> tuple[Share, ...]:
+def shares_of(counted: Iterable[tuple[CountLeaf, Polynomial]], ledger: Ledger) -> tuple[Share, ...]:
     """Sums by component, in the order of ``Component``; each leaf comes with its multiplier."""
     sums: dict[str, tuple[list[Polynomial], list[Polynomial]]] = {}
     for leaf, times in counted:
         if leaf.status == "counted":
-            weights, biases = sums.setdefault(group(leaf), ([], []))
+            weights, biases = sums.setdefault(leaf.component.value, ([], []))
             (biases if leaf.bias else weights).append(leaf.count * times)
     shares = []
     for component in (c.value for c in Component):

@@ -68,10 +68,8 @@ class BytesReader:
         return self.data[max(start, 0) : max(stop, 0)]
 
 
-def checked_limit(subject: str, what: str, value: int, limit: int, where: str | None = None) -> int:
+def checked_limit(subject: str, what: str, value: int, limit: int) -> int:
     """``value`` if it is within ``limit``, else LimitError: sizes are bounded before allocating."""
     if value > limit:
-        raise LimitError(
-            subject, f"{what} is {value:,}", expected=f"at most {limit:,}", where=where
-        )
+        raise LimitError(subject, f"{what} is {value:,}", expected=f"at most {limit:,}")
     return value

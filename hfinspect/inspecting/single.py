@@ -33,19 +33,6 @@ def inspect_weights(
     ``declared`` is the class that the repo says it is. An unknown architecture or a malformed
     config is a finding: labels then come from names.
     """
-    return _inspected(name, origin, checkpoint, config, companions, declared, where, known)
-
-
-def _inspected(
-    name: str,
-    origin: Origin,
-    checkpoint: Checkpoint,
-    config: Mapping[str, object] | None,
-    companions: Mapping[str, Mapping[str, object]],
-    declared: str | None,
-    where: str,
-    known: ReadContext,
-) -> Inspected:
     prediction = None
     if config is not None:
         try:

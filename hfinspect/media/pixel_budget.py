@@ -20,15 +20,13 @@ def budget(part: SettingsPart) -> tuple[int, int]:
     )
 
 
-def grid_steps(
-    high: int, wide: int, patch: int, merge: int, shown: str = ""
-) -> tuple[int, tuple[str, ...]]:
+def grid_steps(high: int, wide: int, patch: int, merge: int) -> tuple[int, tuple[str, ...]]:
     """Tokens of a picture of so many pixels, and the steps."""
     rows, columns = high // patch, wide // patch
     tokens = rows * columns // merge**2
     merged = f", {merge} x {merge} merged into one: {tokens:,} tokens" if merge > 1 else ""
     return tokens, (
-        f"resized to {wide:,} x {high:,}{shown}",
+        f"resized to {wide:,} x {high:,}",
         f"{columns:,} x {rows:,} patches of {patch} pixels{merged}",
     )
 

@@ -52,12 +52,8 @@ class StackedBar(Picture):
     pieces: tuple[tuple[str, float, str], ...]
 
     def in_text(self) -> tuple[Block, ...]:
-        columns = (
-            Column("component", "component", "component"),
-            Column("share", "share", "share"),
-            Column("bar", "", "bar"),
-            Column("size", self.title, "int"),
-        )
+        columns = columns_of("component:component; share:share; bar:bar =")
+        columns += (Column("size", self.title, "int"),)
         rows = tuple((name, share, ((name, share),), text) for name, share, text in self.pieces)
         return (Table(columns, rows, optional=("bar",)),)
 
@@ -95,10 +91,7 @@ class Treemap(Picture):
 
     def in_text(self) -> tuple[Block, ...]:
         columns = (
-            Column("part", "part"),
-            Column("component", "component", "component"),
-            Column("layers", "layers"),
-            Column("module", "module"),
+            *columns_of("part; component:component; layers; module"),
             *(Column(m.name, m.title, "int") for m in self.measures),
         )
         rows: list[tuple[Cell, ...]] = [(*leaf[:4], *leaf.sizes) for leaf in self.leaves]

@@ -10,7 +10,7 @@ from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
 from ..core.text import byte_size, method_word, spelled, widths, with_rounded
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock, columns_of
+from .document import Block, Cell, Document, Facts, Paragraph, Table, TextBlock, columns_of
 from .reconciliation import (
     against_blocks,
     against_facts,
@@ -155,12 +155,8 @@ def _kind(e: Explanation) -> str:
 
 
 def _symbols(e: Explanation) -> Table:
-    columns = (
-        Column("letter", "", "math"),
-        Column("value", "value", "int"),
-        Column("meaning", "meaning"),
-        Column("key", "GGUF key" if _of_gguf(e) else "config key"),
-    )
+    key = "GGUF key" if _of_gguf(e) else "config key"
+    columns = columns_of(f"letter:math =; value:int; meaning; key = {key}")
     rows = tuple((s.letter, s.value, s.meaning, "" if " " in s.key else s.key) for s in e.letters)
     return Table(columns, rows, title="Symbols", optional=("key",))
 
@@ -216,13 +212,9 @@ def _rows(section: Section, depth: Depth) -> list[Row]:
 
 def _section(section: Section, depth: Depth, biases: bool) -> list[Block]:
     rows = _rows(section, depth)
-    columns = [
-        Column("module", "module"),
-        Column("weights", "weights", "math"),
-        Column("biases", "biases", "math"),
-        Column("numbers", "in numbers", "math"),
-        Column("parameters", "parameters", "int"),
-    ]
+    columns = list(
+        columns_of("module; weights:math; biases:math; numbers:math = in numbers; parameters:int")
+    )
     cells = [_row(row) for row in rows]
     layers = section.times is not None
     label = "one layer" if layers else "sum"
@@ -284,11 +276,7 @@ def _share_text(share: Share, section: Section) -> str:
 
 
 def _sum_table(e: Explanation) -> Table:
-    columns = (
-        Column("module", "module"),
-        Column("formula", "formula", "math"),
-        Column("parameters", "parameters", "int"),
-    )
+    columns = columns_of("module; formula:math; parameters:int")
     rows: list[tuple[Cell, ...]] = []
     for section in e.sections:
         if section.times is None:
@@ -319,7 +307,7 @@ def _components(e: Explanation) -> Table:
 
 def _counts(e: Explanation) -> list[Block]:
     """The same model by the usual conventions; nothing where only one applies."""
-    columns = (Column("convention", "convention"), Column("parameters", "parameters", "int"))
+    columns = columns_of("convention; parameters:int")
     rows = tuple((count.name, count.value) for count in e.counts)
     return [Table(columns, rows, title="Counted otherwise")] if len(rows) > 1 else []
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
 from ..core.text import byte_size, method_word, with_rounded
-from .document import Cell, Column, Facts, Table, columns_of
+from .document import Cell, Facts, Table, columns_of
 from .headline import build
 
 #: Names that fit on a line.
@@ -112,13 +112,10 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
 
 def members(inspection: Inspection, *, exact: bool = False) -> Table:
     """Every part with its parameters; ``exact`` is the form for csv."""
-    columns = [
-        Column("part", "part"),
-        Column("class", "class"),
-        Column("parameters", "parameters", "int"),
-        Column("dtype", "dtypes"),
-        Column("nbytes", "bytes" if exact else "size", "int"),
-    ]
+    bytes_or_size = "bytes" if exact else "size"
+    columns = columns_of(
+        f"part; class; parameters:int; dtype = dtypes; nbytes:int = {bytes_or_size}"
+    )
     rows: list[tuple[Cell, ...]] = []
     for member in inspection.members:
         name = (member.declared or member.architecture or "").rpartition(".")[2]
@@ -128,7 +125,7 @@ def members(inspection: Inspection, *, exact: bool = False) -> Table:
     size = inspection.nbytes if exact else _size(inspection.nbytes)
     rows.append(("total", "", inspection.parameters, "", size))
     optional = ("dtype", "nbytes")
-    return Table(tuple(columns), tuple(rows), title="parts", total=True, optional=optional)
+    return Table(columns, tuple(rows), title="parts", total=True, optional=optional)
 
 
 def builds(inspection: Inspection) -> Facts:

@@ -7,7 +7,7 @@ from ..core.footprint import Memory
 from ..core.json_form import JsonDocument
 from ..core.records import dataclass
 from ..core.text import byte_size, spelled
-from .document import Block, Cell, Column, Document, Paragraph, Table
+from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
 from .memory_screen import device_in_full, limit_that_decides
 
 _PLAIN = tuple(
@@ -32,12 +32,7 @@ class Memories(JsonDocument):
 def lay_out(memories: Sequence[Memory]) -> Document:
     """All were sized under one request."""
     first = memories[0]
-    columns = [
-        Column("target", "model"),
-        Column("parameters", "parameters"),
-        Column("precision", "dtype"),
-        Column("weights", "weights"),
-    ]
+    columns = list(columns_of("target = model; parameters; precision = dtype; weights"))
     runs = first.training is None and not first.training_unknown
     if runs:
         columns += [Column("per_token", "cache per token"), Column("context", "context", "int")]

@@ -11,7 +11,7 @@ from ..core.results import Inspection, Totals
 from ..core.text import byte_size, more_are, spelled, widths, with_rounded
 from . import media_lines
 from .cache_lines import first_screen
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
 from .headline import build, hub_line, summary
 from .layouts import adapter, builds, contents, members, quantized, roles, variants
 
@@ -151,9 +151,7 @@ def _groups(
     pieces = {} if by_component or exact else component_shares(inspection.tensors, by)
     columns = [
         Column(by, by, "component" if by_component else "text"),
-        Column("parameters", "parameters", "int"),
-        Column("share", "share", "share"),
-        Column("bar", "", "bar"),
+        *columns_of("parameters:int; share:share; bar:bar ="),
         *(_per_layer_columns(exact) if by_component and layers else ()),
         *([] if by_component else [Column("tensors", "tensors", "int")]),
         Column("nbytes", "bytes" if exact else "size", "int"),

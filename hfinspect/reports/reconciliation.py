@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ..core.alternative_counts import Against, Convention, Measurement, NameSize, TensorDifference
 from ..core.explanation import Explanation
 from ..explaining.count_tree import numbered
-from .document import Block, Column, Facts, Paragraph, Table, columns_of
+from .document import Block, Facts, Paragraph, Table, columns_of
 
 #: Rows of folded differences; all of them are in the JSON form.
 MAX_DIFFERENCES = 20
@@ -150,11 +150,7 @@ def _verdict(e: Explanation, against: Against) -> str:
 
 
 def _reading(e: Explanation, against: Against) -> Table:
-    columns = (
-        Column("convention", "convention"),
-        Column("formula", "formula", "math"),
-        Column("parameters", "parameters", "int"),
-    )
+    columns = columns_of("convention; formula:math; parameters:int")
     reading = against.readings[0]
     rows = [("exact total", "", f"{e.parameters:,}")]
     rows += [(c.text, c.delta.text if c.delta else "", _signed(c.value)) for c in reading]

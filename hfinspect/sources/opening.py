@@ -110,10 +110,11 @@ class Access:
             return local_source(ref.path)
         if ref in self.sources:
             return self.sources[ref]
+        from .hub.repo import HubSource
         from .hub.snapshots import CachedHubSource
 
         assert ref.repo_id is not None
-        hub = CachedHubSource(
+        hub = HubSource(
             ref.repo_id,
             ref.revision,
             token=self.token,
@@ -122,11 +123,12 @@ class Access:
             listing=self.listing,
             deadline=Deadline.of(self.timeout),
         )
+        cached = CachedHubSource(hub)
         if self.cache is None:
-            return hub
+            return cached
         from .caching import CachingSource
 
-        return CachingSource(hub, self.cache, masked(hub.hub.client.endpoint))
+        return CachingSource(cached, self.cache, masked(hub.client.endpoint))
 
     @contextmanager
     def opened(self, ref: ModelRef) -> Iterator[Source]:

@@ -13,6 +13,7 @@ from hfinspect.auditing.facts.collect import Collector
 from hfinspect.core.verdicts import Unchecked
 from hfinspect.sources import disk
 from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.snapshots import CachedHubSource
 from hfinspect.sources.local import DEEP, HIDDEN, MAX_DEPTH, OUTSIDE
 from hfinspect.sources.memoized import MemoizedSource
@@ -155,7 +156,7 @@ def test_hidden_folders_of_a_snapshot_in_the_cache(hub: HubServer, tmp_path: Pat
     (repo / "refs").mkdir()
     (repo / "refs/main").write_text(commit)
     made_offline = HubClient(endpoint=hub.endpoint, token=False, offline=True)
-    source = CachedHubSource("org/m", client=made_offline, cache_dir=tmp_path)
+    source = CachedHubSource(HubSource("org/m", client=made_offline), tmp_path)
     assert Unchecked(".hidden", HIDDEN) in Collector(MemoizedSource(source)).collect().unchecked
 
 

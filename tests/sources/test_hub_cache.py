@@ -13,6 +13,7 @@ from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import EntryNotFoundError, NetworkError, OfflineError, UsageError
 from hfinspect.formats.safetensors.safetensors import SafetensorsFormat
 from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.snapshots import CachedHubSource
 from hfinspect.sources.source import Source
 
@@ -65,12 +66,12 @@ def _download_one(hub: HubServer, cache: Path, path: str) -> None:
 
 
 def _online(hub: HubServer, cache: Path, revision: str | None = None) -> CachedHubSource:
-    return CachedHubSource("org/model", revision, client=client(hub), cache_dir=cache)
+    return CachedHubSource(HubSource("org/model", revision, client=client(hub)), cache)
 
 
 def _offline(hub: HubServer, cache: Path, revision: str | None = None) -> CachedHubSource:
     made = HubClient(endpoint=hub.endpoint, token=False, offline=True)
-    return CachedHubSource("org/model", revision, client=made, cache_dir=cache)
+    return CachedHubSource(HubSource("org/model", revision, client=made), cache)
 
 
 def _shards(model: CachedHubSource) -> dict[str, Shard]:
@@ -202,7 +203,7 @@ def test_offline_and_not_cached(
 def test_offline_a_repo_id_that_is_none(hub: HubServer, tmp_path: Path) -> None:
     made = HubClient(endpoint=hub.endpoint, offline=True)
     with pytest.raises(UsageError):
-        CachedHubSource("../..", client=made, cache_dir=tmp_path).list_files()
+        CachedHubSource(HubSource("../..", client=made), tmp_path).list_files()
 
 
 @needs_tree
@@ -265,8 +266,9 @@ def test_offline_by_the_environment(hub: HubServer, repo: Repo, tmp_path: Path) 
     """HF_HUB_OFFLINE=1 and HF_HOME in a new process: no request at all."""
     _download(hub, tmp_path / "hub")
     code = (
+        "from hfinspect.sources.hub.repo import HubSource\n"
         "from hfinspect.sources.hub.snapshots import CachedHubSource\n"
-        "model = CachedHubSource('org/model')\n"
+        "model = CachedHubSource(HubSource('org/model'))\n"
         "print(model.origin.kind, len(model.list_files()), model.origin.kind)"
     )
     env = {**hub.env(tmp_path), "HF_HUB_OFFLINE": "1"}

@@ -16,6 +16,7 @@ from hfinspect.errors import (
     UnreadableError,
     UsageError,
 )
+from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy, rate_limit, retry_after
 from hfinspect.sources.hub.wire.http import own_session
@@ -270,7 +271,7 @@ def test_endpoints_that_are_none(endpoint: str) -> None:
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
 def test_times_that_nobody_can_wait(seconds: float) -> None:
     with pytest.raises(UsageError, match="is impossible"):
-        HubSource("org/model", timeout=seconds, token=False)
+        HubClient(timeout=seconds, token=False)
 
 
 def test_a_variable_that_the_client_refuses(tmp_path: Path) -> None:

@@ -292,13 +292,6 @@ def _secret(headers: Mapping[str, str]) -> str:
     return headers.get("authorization", "").partition(" ")[2]
 
 
-def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> object:
-    """An api answer, parsed; ``watch`` is called with its bytes as they come.
-
-    Raises the errors of ``hub_answer``."""
-    return parse_json(api_text(answer, limit, watch))
-
-
-def api_text(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
-    """The same, not yet parsed."""
-    return answer.json(limit, watch)
+def api_json(answer: Answer, limit: int) -> object:
+    """An api answer, parsed. Raises the errors of ``hub_answer``."""
+    return parse_json(answer.json(limit))

@@ -7,7 +7,7 @@ from ...errors import AccessError, GatedRepoError, LimitError, RepoNotFoundError
 from ..deadline import Deadline
 from ..threads import DaemonThreads
 from ..waiting import result_of
-from .client import GZIP, HubClient, Request, api_json, api_text
+from .client import GZIP, HubClient, Request, api_json
 from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, commit_of
 from .wire.answer import Answer, BrokenAnswerError, parse_json
@@ -42,7 +42,7 @@ def ask_shard_headers(
 
     def content(answer: Answer) -> tuple[str | None, bytes]:
         watch = None if come is None else _Begun(come)
-        return answer.headers.get("x-repo-commit"), api_text(answer, MAX_HEADERS_BYTES, watch)
+        return answer.headers.get("x-repo-commit"), answer.json(MAX_HEADERS_BYTES, watch)
 
     def head(answer: Answer) -> str | None:
         return commit_of(api_json(answer, MAX_LISTING_BYTES))

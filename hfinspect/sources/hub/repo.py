@@ -64,18 +64,14 @@ class HubSource(Source):
         *,
         token: str | bool | None = None,
         endpoint: str | None = None,
-        timeout: float | None = None,
         client: HubClient | None = None,
-        offline: bool | None = None,
         listing: Listing | None = None,
         deadline: Deadline | None = None,
     ) -> None:
         self.repo_id = repo_id
         self.revision = revision
         self._owns_client = client is None
-        self.client = client or HubClient(
-            endpoint=endpoint, token=token, timeout=timeout, offline=offline
-        )
+        self.client = client or HubClient(endpoint=endpoint, token=token)
         self._lock = threading.Lock()
         self._listing = listing
         self._deadline = deadline

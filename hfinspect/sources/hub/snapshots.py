@@ -37,8 +37,7 @@ from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..local import LocalSource
 from ..source import FileEntry, Origin, Source
-from .client import HubClient
-from .model_info import Listing, check_repo_id, is_commit
+from .model_info import check_repo_id, is_commit
 from .repo import HubSource
 from .settings import hub_constants
 
@@ -72,36 +71,11 @@ class _Opened:
 
 
 class CachedHubSource(Source):
-    """One model on the Hub, read from the cache where possible (see ``Source``).
+    """One model on the Hub, read from the cache where possible (see ``Source``). ``cache_dir`` is
+    huggingface_hub's (HF_HUB_CACHE) by default; the cache closes ``hub``."""
 
-    Arguments as for HubSource; ``cache_dir`` is huggingface_hub's (HF_HUB_CACHE) by default.
-    """
-
-    def __init__(
-        self,
-        repo_id: str,
-        revision: str | None = None,
-        *,
-        token: str | bool | None = None,
-        endpoint: str | None = None,
-        timeout: float | None = None,
-        client: HubClient | None = None,
-        offline: bool | None = None,
-        cache_dir: str | Path | None = None,
-        listing: Listing | None = None,
-        deadline: Deadline | None = None,
-    ) -> None:
-        self.hub = HubSource(
-            repo_id,
-            revision,
-            token=token,
-            endpoint=endpoint,
-            timeout=timeout,
-            client=client,
-            offline=offline,
-            listing=listing,
-            deadline=deadline,
-        )
+    def __init__(self, hub: HubSource, cache_dir: str | Path | None = None) -> None:
+        self.hub = hub
         self._cache_dir = cache_dir
         self._lock = threading.Lock()
         self._state: _Opened | None = None
