@@ -14,14 +14,13 @@ from ..trees.modules import Layers, Linear, Module, Weight
 from . import blip
 from .encoder_decoder import width_of
 
-_VISION = config_defaults("blip_2")
 _NAME = "Blip2QFormer"
 
 
 def vision_model(config: ModelConfig) -> Module:
     c = config.section("vision_config") if config.has("vision_config") else config
     bias = c.flag("qkv_bias", default=True)
-    return blip.vision_model(c.with_defaults(**_VISION), "Blip2", bias=bias)
+    return blip.vision_model(c.with_defaults(**config_defaults("blip_2")), "Blip2", bias=bias)
 
 
 def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool = False) -> Module:

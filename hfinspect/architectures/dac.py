@@ -7,7 +7,6 @@ from ..layers.composing import defaulted
 from ..trees import Component, Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight
 
-_DEFAULTS = config_defaults("dac")
 #: The module of Snake's coefficients for so many channels.
 Snake = Callable[[Dim], Module]
 
@@ -81,4 +80,4 @@ def model(c: ModelConfig) -> Module:
     return Module("DacModel", encoder=encoder(c), decoder=decoder(c), quantizer=last, part="audio")
 
 
-register_part("dac", "DacModel", defaulted(_DEFAULTS, model), "audio")
+register_part("dac", "DacModel", defaulted(config_defaults("dac"), model), "audio")

@@ -95,11 +95,10 @@ def _forms(e: Encoder) -> Forms:
     return {**bert_forms(e), "ForSequenceClassification": labelled, "ForMultipleChoice": choice}
 
 
-_DEFAULTS = {**encoders.BASE, **config_defaults("deberta_v2")}
 DEBERTA_V2 = Encoder(
     "DebertaV2",
     "deberta",
-    _DEFAULTS,
+    {**encoders.BASE, **config_defaults("deberta_v2")},
     pooling="never",
     embeddings=_tables,
     attention=_attention,

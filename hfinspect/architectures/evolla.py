@@ -14,7 +14,6 @@ from . import esm
 from .llama import LLAMA
 
 _S = "EvollaSaProt"
-_SAPROT = config_defaults("evolla")
 
 
 def _saprot(c: ModelConfig) -> Module:
@@ -46,7 +45,7 @@ def _feed_forward(width: Dim, mult: Dim) -> Module:
 
 def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """SaProt and the resampler of what it says."""
-    protein = c.section("protein_encoder_config").with_defaults(**_SAPROT)
+    protein = c.section("protein_encoder_config").with_defaults(**config_defaults("evolla"))
     width, h = encoders.hidden(protein), d.width(c)
     inner = c.dim("resampler_dim_head", default=64) * c.dim("resampler_heads", default=8)
     attention = Module(

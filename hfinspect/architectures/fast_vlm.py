@@ -5,7 +5,6 @@ from ..layers.multimodal import Joined, two_layers
 from ..trees import Dim, ModelConfig, Module, config_defaults
 
 VISION = config_defaults("fast_vlm")
-TEXT = config_defaults("fast_vlm.text")
 
 
 def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:
@@ -19,7 +18,7 @@ Joined(
     "qwen2",
     projector=_projector,
     vision_defaults=VISION,
-    text_defaults=TEXT,
+    text_defaults=config_defaults("fast_vlm.text"),
     tied=False,
     text_ties=True,
     inside=True,

@@ -10,7 +10,6 @@ from ..trees.modules import each_module
 from . import hy_v4
 
 _NAME, _WHOLE = "HYV4VL", "HYV4VLForConditionalGeneration"
-_DEFAULTS = config_defaults("hy_v4_vl")
 _NORMS = {"layer_norm1": "input_layernorm", "layer_norm2": "post_attention_layernorm"}
 _SPELLED = {
     "fc1": "dense_h_to_4h",
@@ -23,7 +22,7 @@ _SPELLED = {
 
 
 def _text(c: ModelConfig) -> Module:
-    root = hy_v4.bare(c.with_defaults(**_DEFAULTS)).called("HYV4TextModel")
+    root = hy_v4.bare(c.with_defaults(**config_defaults("hy_v4_vl"))).called("HYV4TextModel")
     for module in each_module(root):
         if module.class_name.startswith("HYV4"):
             module.class_name = module.class_name.replace("HYV4", _NAME, 1)

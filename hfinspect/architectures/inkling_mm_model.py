@@ -10,7 +10,6 @@ from operator import mul
 from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
 from ..trees import Component, Dim, ModelConfig, exact, named, register_pair, register_part
-from ..trees.config_defaults import config_defaults
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, each_module
 from . import inkling_text
 
@@ -18,7 +17,24 @@ _NAME = "Inkling"
 #: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.
 _MAX_SIDE, _MAX_STEPS = 4096, 256
 #: Class of the text tower -> names of its parts in files, where they are others than in memory.
-_SPELLED = config_defaults("inkling_mm_model")
+_SPELLED = {
+    "DecoderLayer": {
+        "self_attn": "attn",
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "mlp_norm",
+    },
+    "Attention": {
+        "q_proj": "wq_du",
+        "k_proj": "wk_dv",
+        "v_proj": "wv_dv",
+        "r_proj": "wr_du",
+        "o_proj": "wo_ud",
+    },
+    "MLP": {"gate_proj": "w13_dn", "down_proj": "w2_md"},
+    "TopkRouter": {"e_score_correction_bias": "bias"},
+    "Experts": {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"},
+    "SharedExperts": {"gate_proj": "shared_w13_weight", "down_proj": "shared_w2_weight"},
+}
 
 
 def _primes(number: int) -> list[int]:

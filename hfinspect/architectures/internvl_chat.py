@@ -7,7 +7,6 @@ from ..trees import Dim, ModelConfig, config_defaults, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
-_SIZES = config_defaults("internvl_chat")
 #: Beginnings of class names after InternVLVision, and those after Intern in the authors' code.
 _CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer", "": ""}
 
@@ -16,7 +15,7 @@ def vision_model(c: ModelConfig) -> Module:
     """InternViT, of 6 billion parameters unless the config says otherwise; without a last norm."""
     c.word("norm_type", "rms_norm", "layer_norm")
     built = tower(
-        c.with_defaults(**_SIZES),
+        c.with_defaults(**config_defaults("internvl_chat")),
         use_qk_norm=c.flag("qk_normalization", default=True),
         attention_bias=c.flag("qkv_bias", default=False),
         use_mean_pooling=True,

@@ -2,11 +2,17 @@
 
 from ..layers import named_decoder as s
 from ..layers.blocks import size
-from ..trees import ModelConfig, Module, RMSNorm, config_defaults, register_part
+from ..trees import ModelConfig, Module, RMSNorm, register_part
 from .hf_olmo import OLMO, flat
 
 #: What published models are; the code takes other values, with other tensors.
-_PUBLISHED = config_defaults("llada")
+_PUBLISHED = {
+    "block_type": "llama",
+    "layer_norm_type": "rms",
+    "attention_layer_norm": False,
+    "include_bias": False,
+    "bias_for_layer_norm": False,
+}
 
 
 def _grouped(kind: str) -> s.Part:

@@ -4,12 +4,16 @@ well with LlamaGen's VQ-GAN, as released; ``deepseek_vl`` and ``janus`` are the 
 from ..layers.composing import renamed, respelled
 from ..layers.multimodal import any_causal
 from ..layers.vqgan import Codec, quantized
-from ..trees import Component, ModelConfig, config_defaults, register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Linear, Module, ModuleList, Parameter
 from .deepseek_vl_v2 import projector, vision_model
 
 #: siglip_vit.py's table: width, layers, patch and ratio of the MLP by model_name.
-_SIGLIP = config_defaults("multi_modality")
+_SIGLIP = {
+    "siglip_so400m_patch14_384": (1152, 27, 14, 3.7362),
+    "siglip_so400m_patch14_224": (1152, 27, 14, 3.7362),
+    "siglip_large_patch16_384": (1024, 24, 16, 4),
+}
 
 
 def vision_tower(c: ModelConfig) -> Module:

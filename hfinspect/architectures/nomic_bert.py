@@ -12,7 +12,6 @@ from ..trees import Component, Dim, Layers, Linear, ModelConfig, Module, Weight,
 from ..trees.config_defaults import config_defaults
 from .jina_embeddings_v3 import JINA, attention
 
-_DEFAULTS = {**BASE, **config_defaults("nomic_bert")}
 _SYNONYMS = {
     "n_embd": "hidden_size",
     "n_head": "num_attention_heads",
@@ -90,7 +89,7 @@ def _forms(e: Encoder) -> Forms:
 _NOMIC = JINA.like(
     "NomicBert",
     "nomic_bert",
-    defaults=_DEFAULTS,
+    defaults={**BASE, **config_defaults("nomic_bert")},
     pooling="never",
     encoder=_stack,
     words=lambda e, c: respelled(bert_words(e, c), {"LayerNorm": "layer_norm"}),

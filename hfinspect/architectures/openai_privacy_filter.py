@@ -7,12 +7,11 @@ from ..trees import Dropout, ModelConfig, Module, config_defaults, register
 from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"
-_DEFAULTS = config_defaults("openai_privacy_filter")
 
 
 def _model(c: ModelConfig) -> Module:
     other = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
-    built = GPT_OSS.model(c.with_defaults(**{**_DEFAULTS, **other}))
+    built = GPT_OSS.model(c.with_defaults(**{**config_defaults("openai_privacy_filter"), **other}))
     return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
 
 

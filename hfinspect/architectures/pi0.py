@@ -14,7 +14,6 @@ _VLM = {
     "text_config": {"model_type": "gemma", **TEXT},
     "vision_config": {"model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304},
 }
-_EXPERT = config_defaults("pi0")
 
 
 def _sees(c: ModelConfig) -> Module:
@@ -25,7 +24,7 @@ def _acts(c: ModelConfig) -> Module:
     """Its table has as many words as PaliGemma's."""
     seen = c.section("vlm_config", default=_VLM).section("text_config")
     words = int(seen.dim("vocab_size", default=256000))
-    section = c.section("dit_config", default=_EXPERT).with_values(vocab_size=words)
+    section = c.section("dit_config", default=config_defaults("pi0")).with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
         if module.cache:

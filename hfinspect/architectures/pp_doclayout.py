@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
@@ -20,8 +19,6 @@ from . import rt_detr
 _NAME = "PPDocLayoutV"
 Build = Callable[[ModelConfig, bool], Module]
 _H, _CONV = Component.HEAD, Component.CONV
-#: What the config class of V2's encoder makes of absent keys.
-READING: dict[str, Any] = config_defaults("pp_doclayout")
 
 
 def _denoising(c: ModelConfig) -> Module:
@@ -30,7 +27,7 @@ def _denoising(c: ModelConfig) -> Module:
 
 def reading_order(c: ModelConfig) -> Module:
     """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
-    name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**READING)
+    name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**config_defaults("pp_doclayout"))
     h, corner, size = hidden(c), c.dim("coordinate_size"), c.dim("shape_size")
     boxes = embeddings(c, f"{_NAME}2Text", more=page_tables(c, corner, size))
     boxes.without("position_ids").adding(spatial_proj=Linear(4 * corner + 2 * size, h))

@@ -9,7 +9,7 @@ from ..layers.blocks import activation, rms_norms, size
 from ..layers.composing import Part, composed
 from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
-from ..trees import Builder, Component, Dim, ModelConfig, config_defaults, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.backbone_stages import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, ModuleList, Sequential, Weight
 
@@ -107,7 +107,13 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
 
 #: Of each class: what the last convolution is called, and how many of the others have names:
 #: transposed ones in a row (None: any number of blocks), and those after them.
-_CLASSES: dict[str, tuple[str, int | None, int]] = config_defaults("sapiens2")
+_CLASSES: dict[str, tuple[str, int | None, int]] = {
+    "SemanticSegmentation": ("conv_seg", 4, 2),
+    "PoseEstimation": ("conv_pose", 2, 3),
+    "NormalEstimation": ("conv_normal", None, 3),
+    "PointmapEstimation": ("conv_pointmap", None, 3),
+    "ImageMatting": ("conv_matting", None, 3),
+}
 
 
 def _head(c: ModelConfig, task: str) -> Module:

@@ -6,7 +6,6 @@ from functools import partial
 from ..layers.composing import Part, composed
 from ..layers.reassembling import as_head, fused_width, reassemble_factors, resized
 from ..trees import Component, Conv, Linear, ModelConfig, Module, ModuleList, auto_class, register
-from ..trees.config_defaults import config_defaults
 
 
 def _head(c: ModelConfig, task: str) -> Module:
@@ -41,7 +40,12 @@ def _seen(c: ModelConfig) -> Module:
     return auto_class(section, "Backbone", default_type=kind, part="vision")
 
 
-_TASKS = config_defaults("tipsv2_dpt")
+_TASKS = {
+    "DepthEstimation": ["depth"],
+    "NormalEstimation": ["normals"],
+    "SemanticSegmentation": ["segmentation"],
+    "DensePrediction": ["depth", "normals", "segmentation"],
+}
 _CLASSES: dict[str, dict[str, Part]] = {}
 for name, tasks in _TASKS.items():
     heads = {f"{task}_head": partial(_head, task=task) for task in tasks}

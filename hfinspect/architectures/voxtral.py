@@ -14,7 +14,6 @@ def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
     return two_layer_projector("VoxtralMultiModalProjector", c, seen, text, bias=False)
 
 
-_DEFAULTS = config_defaults("voxtral")
 _tower = partial(encoder, "Voxtral", pooled=True)
-register_listener("voxtral", "Voxtral", "llama", _tower, _project, _DEFAULTS)
+register_listener("voxtral", "Voxtral", "llama", _tower, _project, config_defaults("voxtral"))
 register_part("voxtral_encoder", "VoxtralEncoder", _tower, "audio")

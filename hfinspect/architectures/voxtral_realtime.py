@@ -10,8 +10,6 @@ from ..trees.config_defaults import config_defaults
 from .llama import LLAMA
 
 _NAME = "VoxtralRealtime"
-#: What the config class puts under whatever the text section says.
-_DEFAULTS = config_defaults("voxtral_realtime")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -37,7 +35,7 @@ _TEXT = LLAMA.like(
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     given, audio = c.section("text_config"), c.section("audio_config")
-    text = ModelConfig({**_DEFAULTS, **given.values}, given.path)
+    text = ModelConfig({**config_defaults("voxtral_realtime"), **given.values}, given.path)
     seen, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
     seen = seen * c.dim("downsample_factor", default=4)
     to = "language_model.model.embed_tokens.weight" if c.tied() else None

@@ -35,6 +35,5 @@ _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForCausalLM": {"model": _WRAPPER, "proj_out": _words},
     "WhisperForAudioClassification": {"encoder": _encoder, **SEQUENCE},
 }
-_DEFAULTS = config_defaults("whisper")
-_COMPLETED = with_defaults(_DEFAULTS, composed(_CLASSES))
+_COMPLETED = with_defaults(config_defaults("whisper"), composed(_CLASSES))
 register("whisper", _COMPLETED, base_prefix="model", category="audio")

@@ -12,7 +12,6 @@ from ..trees import Component, Dim, ModelConfig, auto_class, config_defaults, re
 from ..trees import modules as nn
 from .dpt import neck
 
-_BACKBONE = config_defaults("zoedepth")
 _NAME, _LEVELS = "ZoeDepth", 4
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)
@@ -99,7 +98,7 @@ def metric_head(c: ModelConfig) -> nn.Module:
 
 
 def model(config: ModelConfig) -> nn.Module:
-    section = config.section("backbone_config", default=_BACKBONE)
+    section = config.section("backbone_config", default=config_defaults("zoedepth"))
     c = config.with_values(backbone_config=section.given)
     added = c.flag("add_projection", default=False)
     more = {"projection": _conv(256, 256, 3)} if added else {}
