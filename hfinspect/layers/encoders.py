@@ -8,9 +8,8 @@ Configs given here already hold the family's defaults (``composing.with_defaults
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from ..trees import Component, Dim, ModelConfig
+from ..trees import Component, Dim, ModelConfig, config_defaults
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -26,17 +25,7 @@ from .blocks import activation
 from .heads import classifier, dense_classifier
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
-BASE: dict[str, Any] = {
-    "vocab_size": 30522,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-    "max_position_embeddings": 512,
-    "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12,
-    "hidden_act": "gelu",
-}
+BASE = config_defaults("bert")
 
 
 # ---- blocks

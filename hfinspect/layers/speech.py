@@ -7,33 +7,15 @@ is the prefix of the class names.  Configs given here hold the family's defaults
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from ..trees import Component, Dim, ModelConfig
+from ..trees import Component, Dim, ModelConfig, config_defaults
 from ..trees import modules as nn
 from .blocks import activation
 from .encoders import hidden
 from .vision import clip_attention
 
 #: The sizes of wav2vec 2.0 base, which the descendants' config classes keep.
-DEFAULTS: dict[str, Any] = {
-    "vocab_size": 32,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-    "hidden_act": "gelu",
-    "layer_norm_eps": 1e-5,
-    "conv_dim": (512,) * 7,
-    "conv_kernel": (10, 3, 3, 3, 3, 2, 2),
-    "conv_stride": (5, 2, 2, 2, 2, 2, 2),
-    "num_conv_pos_embeddings": 128,
-    "num_conv_pos_embedding_groups": 16,
-    "classifier_proj_size": 256,
-    "tdnn_dim": (512, 512, 512, 512, 1500),
-    "tdnn_kernel": (5, 3, 3, 1, 1),
-    "xvector_output_dim": 512,
-}
+DEFAULTS = config_defaults("wav2vec2")
 
 
 def norm(c: ModelConfig, size: int | None = None) -> nn.Module:

@@ -14,7 +14,7 @@ FAMILIES = Path(__file__).resolve().parents[2] / "hfinspect" / "architectures"
 
 
 def test_each_row_is_one_that_a_family_takes() -> None:
-    text = "".join(path.read_text() for path in FAMILIES.glob("*.py"))
+    text = "".join(path.read_text() for path in FAMILIES.parent.rglob("*.py"))
     taken = {row for row in rows() if f'config_defaults("{row}")' in text}
     assert set(rows()) - taken <= set(index().types)  # those of decoders, by their type
 
