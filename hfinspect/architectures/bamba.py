@@ -19,7 +19,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 Decoder(
     "Bamba",
     endings=(),
-    mlp_bias=False,
     kinds=_kinds,
     last_norm="final_layernorm",
     layer=arranged(

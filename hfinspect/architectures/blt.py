@@ -30,7 +30,6 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 _ENCODER = Decoder(
     "Blt",
     **config_defaults("blt"),
-    rms_norm_eps=1e-5,
     attention_bias=None,
     attention=_attention,
     mlp=_mlp,

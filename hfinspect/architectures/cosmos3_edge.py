@@ -18,14 +18,7 @@ _FILES = {
     "fc1": "up_proj",
     "fc2": "down_proj",
 }
-_TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    **config_defaults("cosmos3_edge"),
-    null_head_dim=True,
-    rms_norm_eps=1e-5,
-    mlp_bias=False,
-    mlp=plain,
-)
+_TEXT = LLAMA.like(f"{_NAME}Text", **config_defaults("cosmos3_edge"), null_head_dim=True, mlp=plain)
 
 
 def _model(c: ModelConfig) -> Module:

@@ -6,7 +6,7 @@ from ..trees import Component, Dim, ModelConfig, auto_model, config_defaults, re
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA
 
-_CSM = LLAMA.like("Csm", **config_defaults("csm"), rms_norm_eps=1e-5, mlp_bias=False)
+_CSM = LLAMA.like("Csm", **config_defaults("csm"))
 _DEPTH = _CSM.like(
     "Csm", hidden_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2
 )

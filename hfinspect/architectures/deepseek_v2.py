@@ -8,7 +8,6 @@ from ..layers.latent_decoders import dense_first, latent
 _EXPERTS = m.counts("n_routed_experts", "num_experts", default=64)
 Decoder(
     "DeepseekV2",
-    mlp_bias=False,
     rotary=False,
     endings=SEQUENCE_HEAD,
     attention=latent(),

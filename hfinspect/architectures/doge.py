@@ -33,7 +33,6 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "Doge",
-    mlp_bias=False,
     qk_norm=True,
     endings=("ForSequenceClassification",),
     attention=_attention,

@@ -89,7 +89,6 @@ def _shared(c: ModelConfig, _inner: Dim) -> Dim:
 _TEXT = Decoder(
     "Dots3NoteText",
     **config_defaults("dots3_note_text.decoder"),
-    rms_norm_eps=1e-5,
     norm=norms_called("Dots3NoteRMSNorm"),
     kinds=_kinds,
     windows=_windows,

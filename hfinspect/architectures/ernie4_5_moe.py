@@ -42,7 +42,6 @@ def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 Decoder(
     "Ernie4_5_Moe",
-    rms_norm_eps=1e-5,
     bias_key="use_bias",
     endings=(),
     mlp=mlp,

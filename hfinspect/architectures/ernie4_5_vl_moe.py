@@ -52,7 +52,6 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
 TEXT = Decoder(
     _NAME,
     **config_defaults("ernie4_5_vl_moe"),
-    rms_norm_eps=1e-5,
     bias_key="use_bias",
     attention=lambda d, c: grouped(d, c).called(f"{d.name}TextAttention"),
     mlp=mlp,

@@ -97,7 +97,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 TEXT = LLAMA.like(
     "Evolla",
     **config_defaults("evolla.decoder"),
-    rms_norm_eps=1e-5,
     kinds=_kinds,
     layer=adding(pre_norm, adapter=of_kind("looking", _adapter)),
     further=_proteins,

@@ -20,7 +20,6 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 Decoder(
     "FalconH1",
     endings=(),
-    mlp_bias=False,
     last_norm="final_layernorm",
     layer=arranged(
         feed_forward=feeds,

@@ -17,7 +17,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 GLM4V = LLAMA.like(
     "Glm4vText",
     **config_defaults("glm4v"),
-    rms_norm_eps=1e-5,
     norm=norms_called("Glm4vRMSNorm"),
     attention=_attention,
     mlp=fused_mlp,

@@ -11,8 +11,6 @@ from .llama import LLAMA
 _TEXT = LLAMA.like(
     "Glm4vMoeText",
     **config_defaults("glm4v_moe"),
-    rms_norm_eps=1e-5,
-    attention_bias=True,
     out_bias=False,
     mlp_bias=None,
     moe=routed(1408, 128, 8),

@@ -62,7 +62,6 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
 _TEXT = Decoder(
     "Glm5NextText",
     **config_defaults("glm5_next"),
-    rms_norm_eps=1e-5,
     layer=_layer,
     rotary=False,
     kinds=side_by_side(

@@ -19,7 +19,6 @@ def _experts(x: m.Mixture) -> Module:
 GPT_OSS = Decoder(
     "GptOss",
     null_head_dim=True,
-    attention_bias=True,
     rotary=False,
     endings=LABEL_HEADS,
     attention=sinks,

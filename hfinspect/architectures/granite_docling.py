@@ -8,9 +8,7 @@ from . import idefics3
 from .llama import LLAMA
 
 _NAME = "GraniteDocling"
-_TEXT = LLAMA.like(
-    f"{_NAME}Text", **config_defaults("granite_docling"), rms_norm_eps=1e-5, mlp_bias=False
-)
+_TEXT = LLAMA.like(f"{_NAME}Text", **config_defaults("granite_docling"))
 
 
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:

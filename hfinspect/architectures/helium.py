@@ -5,7 +5,6 @@ from ..trees import Linear
 
 Decoder(
     "Helium",
-    mlp_bias=False,
     out_bias=False,
     rotary=False,
     endings=LABEL_HEADS,

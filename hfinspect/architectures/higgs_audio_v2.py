@@ -14,12 +14,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _HIGGS = LLAMA.like(
-    "HiggsAudioV2",
-    **config_defaults("higgs_audio_v2"),
-    null_head_dim=True,
-    rms_norm_eps=1e-5,
-    mlp_bias=False,
-    layer=_layer,
+    "HiggsAudioV2", **config_defaults("higgs_audio_v2"), null_head_dim=True, layer=_layer
 )
 
 

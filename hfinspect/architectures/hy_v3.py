@@ -33,8 +33,6 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 _HY = Decoder(
     "HYV3",
-    rms_norm_eps=1e-5,
-    mlp_bias=False,
     qk_norm=True,
     layer=_layer,
     kinds=_kinds,

@@ -33,7 +33,6 @@ def _joining(d: Decoder, c: ModelConfig) -> Module:
 _HY = Decoder(
     "HYV4",
     **config_defaults("hy_v4"),
-    rms_norm_eps=1e-5,
     mlp=lambda d, c: _gated(d, c, d.inner(c)),
     layer=_layer,
     rotary=False,

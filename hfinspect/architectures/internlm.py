@@ -6,7 +6,6 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, with_frequencies
 
 INTERNLM = Decoder(
     "InternLM",
-    attention_bias=True,
     bias_key="bias",
     rotary=False,
     endings=SEQUENCE_HEAD,

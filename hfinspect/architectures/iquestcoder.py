@@ -5,11 +5,6 @@ from ..layers.heads import decoder_classes
 from ..trees import config_defaults
 
 _LLAMA = Decoder(
-    "Llama",
-    **config_defaults("iquestcoder"),
-    null_head_dim=True,
-    mlp_bias=False,
-    rotary=False,
-    endings=(),
+    "Llama", **config_defaults("iquestcoder"), null_head_dim=True, rotary=False, endings=()
 )
 _LLAMA.register("iquestcoder", more=decoder_classes("IQuestCoder", _LLAMA.model, heads=()))

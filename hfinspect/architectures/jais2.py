@@ -3,11 +3,5 @@
 from ..layers.decoders import Decoder, layer_norms, up_down
 
 Decoder(
-    "Jais2",
-    attention_bias=True,
-    mlp_bias=True,
-    rotary=False,
-    endings=(),
-    mlp=up_down,
-    norm=layer_norms("layer_norm_eps"),
+    "Jais2", rotary=False, endings=(), mlp=up_down, norm=layer_norms("layer_norm_eps")
 ).register("jais2")

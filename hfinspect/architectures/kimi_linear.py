@@ -72,7 +72,6 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 Decoder(
     "KimiLinear",
-    rms_norm_eps=1e-5,
     attention=latent(query_rank=None),
     layer=_layer,
     kinds=side_by_side(_attention_types, dense_first(1, listed=True)),

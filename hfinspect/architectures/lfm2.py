@@ -72,7 +72,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 LFM2 = Decoder(
     "Lfm2",
     **config_defaults("lfm2"),
-    rms_norm_eps=1e-5,
     norm=norms_called("Lfm2RMSNorm", "norm_eps"),
     layer=layer,
     kinds=_kinds,

@@ -16,7 +16,6 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 Decoder(
     "Lfm3",
     qk_norm=True,
-    rms_norm_eps=1e-5,
     attention=adding(
         grouped,
         gate_proj=lambda d, c: (

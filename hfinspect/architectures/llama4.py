@@ -36,7 +36,6 @@ TEXT = Decoder(
     "Llama4Text",
     **config_defaults("llama4"),
     null_head_dim=True,
-    rms_norm_eps=1e-5,
     kinds=_kinds,
     rotary=False,
     layer=lambda d, c, kind: respelled_classes(pre_norm(d, c, kind), _SPELLED, d.name),

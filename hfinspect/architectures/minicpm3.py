@@ -5,7 +5,6 @@ from ..layers.latent_decoders import latent
 
 Decoder(
     "MiniCPM3",
-    mlp_bias=False,
     embedding="ScaledWordEmbedding",
     rotary=False,
     endings=SEQUENCE_HEAD,

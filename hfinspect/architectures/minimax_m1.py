@@ -39,7 +39,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
 _M1 = Decoder(
     "MiniMaxM1",
-    rms_norm_eps=1e-5,
     attention_bias=None,
     moe=_moe,
     kinds=_kinds,

@@ -89,7 +89,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 TEXT = Decoder(
     "MistralLarge4Text",
     **config_defaults("mistral_large4.decoder"),
-    rms_norm_eps=1e-5,
     kinds=_kinds,
     norm=norms_called("MistralLarge4RMSNorm"),
     layer=_layer,

@@ -89,7 +89,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 TEXT = Decoder(
     "MllamaText",
     **config_defaults("mllama"),
-    rms_norm_eps=1e-5,
     attention_bias=None,
     attention=evenly,
     layer=_layer,

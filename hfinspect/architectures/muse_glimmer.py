@@ -19,7 +19,6 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 TEXT = Decoder(
     "MuseGlimmerText",
     **config_defaults("muse_glimmer"),
-    rms_norm_eps=1e-5,
     norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
     attention=adding(grouped, gate_proj=gate),
     layer=adding(sandwich, post_attention_layernorm=_after, post_feedforward_layernorm=_after),

@@ -8,7 +8,6 @@ _NAME = "MuseGlimmerAssistant"
 TEXT = LLAMA.like(
     _NAME,
     **config_defaults("muse_glimmer_assistant"),
-    rms_norm_eps=1e-5,
     attention_bias=None,
     mlp_bias=None,
     qk_norm=True,

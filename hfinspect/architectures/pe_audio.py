@@ -14,9 +14,7 @@ _NAME = "PeAudio"
 #: What the config class lays under the section of the codec.
 _CODEC = {"downsampling_ratios": (2, 8, 10, 12), "encoder_hidden_size": 64, "codebook_dim": 128}
 _TEXT = {"hidden_size": 1024, "intermediate_size": 2624, "num_attention_heads": 16}
-_ENCODER = LLAMA.like(
-    f"{_NAME}Encoder", **config_defaults("pe_audio"), qk_norm=True, rms_norm_eps=1e-5
-)
+_ENCODER = LLAMA.like(f"{_NAME}Encoder", **config_defaults("pe_audio"), qk_norm=True)
 
 
 def encoder(c: ModelConfig) -> Module:

@@ -19,7 +19,6 @@ def _windows(c: ModelConfig) -> Windows:
 
 Decoder(
     "Qwen2Moe",
-    attention_bias=True,
     bias_key="qkv_bias",
     out_bias=False,
     rotary=False,

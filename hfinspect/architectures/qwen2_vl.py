@@ -21,7 +21,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 TEXT = QWEN2.like(
     "Qwen2VL",
     **config_defaults("qwen2_vl"),
-    rms_norm_eps=1e-5,
     attention=_attention,
     mlp=lambda d, c: gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c)),
     windows=lambda c: switched_windows(c, 4096, 80),

@@ -82,7 +82,6 @@ def _snake(width: Dim) -> nn.Module:
 TRANSFORMER = Decoder(
     f"{NAME}Code2Wav",
     **config_defaults("qwen3_omni_moe_talker.decoder"),
-    rms_norm_eps=1e-5,
     further=last_norm_of(f"{NAME}RMSNorm"),
     layer=lambda d, c, kind: renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp"),
 )

@@ -7,7 +7,6 @@ from .llama import LLAMA
 LLAMA.like(
     "SeedOss",
     null_head_dim=True,
-    attention_bias=True,
     attention=lambda d, c: grouped(
         d.like(d.name, out_bias=c.flag("attention_out_bias", default=False)), c
     ),

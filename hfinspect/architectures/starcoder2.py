@@ -6,7 +6,6 @@ from ..layers.windows import windows
 
 Decoder(
     "Starcoder2",
-    attention_bias=True,
     bias_key="use_bias",
     windows=lambda c: windows(c, None),
     endings=LABEL_HEADS,

@@ -103,8 +103,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
 TEXT = Decoder(
     "Step3p7",
     **config_defaults("step3p7"),
-    rms_norm_eps=1e-5,
-    mlp_bias=False,
     kinds=_kinds,
     layer=layer,
     rotary=False,

@@ -82,7 +82,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 Decoder(
     "Zaya",
-    rms_norm_eps=1e-5,
     attention=_attention,
     layer=_layer,
     rotary=False,
