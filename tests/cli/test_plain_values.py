@@ -67,14 +67,17 @@ def parsed(cls: type[TyperCommand], arguments: list[str]) -> object:
         return type(error).__name__, str(error)
 
 
-@pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "option", ["", "--text=", "--number=", "--seconds=", "--output=", "--several="]
 )
-def test_as_typer_itself(option: str, value: str) -> None:
-    arguments = [option + value] if option else ["--", value, "second"]
-    ours, theirs = (repr(parsed(cls, arguments)) for cls in (TidyCommand, TyperCommand))
-    assert ours == theirs
+def test_as_typer_itself(option: str) -> None:
+    differing = {}
+    for value in VALUES:
+        arguments = [option + value] if option else ["--", value, "second"]
+        ours, theirs = (repr(parsed(cls, arguments)) for cls in (TidyCommand, TyperCommand))
+        if ours != theirs:
+            differing[value] = (ours, theirs)
+    assert differing == {}
 
 
 def test_no_values_and_a_flag(tmp_path: Path) -> None:

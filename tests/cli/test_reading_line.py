@@ -84,13 +84,13 @@ def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
 def test_a_silent_server_is_said_to_be_asked(hub: HubServer, tmp_path: Path) -> None:
     """Before anything is reported, too."""
     hub.add("org/a", {"config.json": b'{"model_type": "gpt2"}'})
-    hub.latency = 1.0  # twice: the first request is on its way before there is a line
+    hub.latency = 1.8  # twice: on a slow machine the first answer is there before the line is
     with ThreadPoolExecutor() as pool:
         explained, tree = pool.map(
             lambda command: shown(hub, tmp_path, command, "org/a"), ("explain", "tree")
         )
-    assert "requesting from the Hub: main of org/a (1 s)" in explained[1]
-    assert "requesting from the Hub: config.json of org/a (1 s)" in tree[1]
+    assert re.search(r"requesting from the Hub: main of org/a \([1-9] s\)", explained[1])
+    assert re.search(r"requesting from the Hub: config.json of org/a \([1-9] s\)", tree[1])
 
 
 def test_headers_of_the_one_answer_of_main(hub: HubServer, tmp_path: Path) -> None:

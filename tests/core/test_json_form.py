@@ -62,12 +62,15 @@ def test_a_schema_is_made_of_annotations_and_docstrings(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == FILES[name]
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_every_form_is_in_a_schema(cls: Any) -> None:
-    stated = ["schema_version"] if issubclass(cls, JsonDocument) else []
-    wanted = [*stated, *keys_of(cls)]
+def test_every_form_is_in_a_schema() -> None:
     required = [node["required"] for text in FILES.values() for node in objects(json.loads(text))]
-    assert wanted in required or any(wanted == one[: len(wanted)] for one in required)
+    missing = []
+    for cls in CLASSES:
+        stated = ["schema_version"] if issubclass(cls, JsonDocument) else []
+        keys = [*stated, *keys_of(cls)]
+        if not any(keys == one[: len(keys)] for one in required):
+            missing.append(cls.__name__)
+    assert missing == []
 
 
 def test_every_key_is_described() -> None:

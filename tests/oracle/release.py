@@ -278,7 +278,7 @@ def run_again(report: Report, *, dry: bool) -> bool:
 
 def run_caches(report: Report, *, dry: bool) -> bool:
     """Every recording of what models keep between tokens. What differs is recorded anew."""
-    from tests.sizing.test_caches import unlike
+    from tests.sizing.test_caches import layers_in, unlike
 
     record_caches.prepare()
     equal, holds = 0, True
@@ -289,7 +289,8 @@ def run_caches(report: Report, *, dry: bool) -> bool:
             report.add(CHANGED, f"cache of {name}: {line}")
         if differing and not dry:
             record_caches.take(name, before, now)
-        wrong = [*lost_caches(before, now), *unlike(record_caches.FOLDER / f"{name}.json")]
+        path = record_caches.FOLDER / f"{name}.json"
+        wrong = [*lost_caches(before, now), *unlike(path, layers_in(path))]
         if wrong:
             report.add(BY_HAND, f"cache of {name}: {', '.join(wrong)}")
         if wrong or (differing and dry):
