@@ -13,6 +13,8 @@ from .without_kernels import import_torchvision
 
 #: What every command needs, but for those that say otherwise.
 LIBRARIES = ("torch", "transformers")
+#: What runs models again: adapters, and the tests that judge caches.
+RUNNING = (*LIBRARIES, "peft", "pytest")
 #: Import name -> what pip calls it, where that is another.
 PIP = {"sentence_transformers": "sentence-transformers"}
 
@@ -29,7 +31,8 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("trace", "trace", "record a type as data, from the library's own constructors"),
     Command("survey", "survey", "what the installed library has that the catalog lacks: seconds"),
-    Command("release", "release", "take a new release of transformers, and report what changed"),
+    Command("release", "release", "take a new release of transformers, with a report", RUNNING),
+    Command("run-again", "run_again", "run recorded models again: what differs now", RUNNING),
     Command("sources", "sources", "types whose code for shapes differs from the recorded release"),
     Command("replace", "replace", "put traces in place of written families that say no more"),
     Command("fuzz", "fuzz", "compare predictions with the library over random configs"),

@@ -3,7 +3,6 @@
     pip install 'hfinspect[oracle]' peft
     python -m tests.oracle record activations              # every model type of activation_models
     python -m tests.oracle record activations llama gpt2
-    python -m tests.oracle record activations --check      # run what is recorded again: minutes
     python -m tests.oracle record activations --packed llama qwen2   # needs bitsandbytes
 
 A small model runs forward once in training mode, and ``saved_tensors_hooks`` sees each tensor that
@@ -16,8 +15,8 @@ is kept where one of some names has an adapter, and the rule lists these names. 
 hfinspect/sizing/activation_rules.json, and recordings of random sizes, which the rules give to
 the byte, to fixtures/oracle/activations.json.
 
-``--check`` runs each recorded case again by the installed release and compares bytes; ``--packed``
-compares what layers in NF4 keep with what frozen ones do. Both write nothing.
+``--packed`` compares what layers in NF4 keep with what frozen ones do, and writes nothing;
+``run-again`` compares each recorded case with the installed release.
 """
 
 from __future__ import annotations
@@ -555,7 +554,6 @@ def packed_as_frozen(kind: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("kinds", nargs="*", help="model types; all if none is given")
-    parser.add_argument("--check", action="store_true", help="run recorded cases, write nothing")
     parser.add_argument("--packed", action="store_true", help="compare NF4 with frozen layers")
     parser.add_argument("--rules", type=Path, default=RULES)
     parser.add_argument("--cases", type=Path, default=CASES)
@@ -570,11 +568,6 @@ def main() -> int:
         packed = [name for kind in options.kinds or ("llama",) for name in packed_as_frozen(kind)]
         print("differing:", packed)
         return bool(packed)
-    if options.check:
-        cases = recorded_cases(options.kinds)
-        wrong = [print(line, flush=True) for _, line in differing(cases)]
-        print(f"transformers {transformers.__version__}: {len(wrong)} of {len(cases)} differ")
-        return bool(wrong)
     for name in options.kinds or KINDS:
         record_kind(name, options.rules, options.cases)
     return 0

@@ -4,7 +4,6 @@
     python -m tests.oracle record caches            # every family with a case file
     python -m tests.oracle record caches llama t5
     python -m tests.oracle record caches library    # classes that have no small model
-    python -m tests.oracle record caches --check    # all of them again, and all traces: minutes
     python -m tests.oracle record caches --generating    # which classes of the catalog generate
     python -m tests.oracle record caches --traced evolla     # of a trace, at its recorded configs
 
@@ -12,8 +11,8 @@ Each small model of a case file whose class generates is built, run once over ``
 ``use_cache=True``, and every tensor of the returned cache is written down: the layer's class, the
 tensor's name, shape and dtype. Then once more with a StaticCache of ``STATIC`` tokens. Weights are
 bfloat16, so that parts which the model keeps in float32 show. Classes that do not run this way are
-listed with the reason; one that ran in the past keeps what was recorded. ``--check`` writes nothing
-and names the recordings that are others now.
+listed with the reason; one that ran in the past keeps what was recorded. ``run-again`` compares
+every recording with the installed release.
 
 A trace's classes say what they keep by the kinds of their projections alone, so they have to show
 it: where every recording of a type equals what the tree says, or what the model of one of its
@@ -26,13 +25,11 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gc
 import inspect
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +132,7 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
     inputs: dict[str, Any] = {"use_cache": True}
     own_inputs = inputs_of(whole, ids)
     if own_inputs is not None:
-        inputs |= own_inputs
+        inputs |= {slot if k == "past_key_values" else k: v for k, v in own_inputs.items()}
     elif model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = ids
         config = model.config.get_text_config(encoder=True)
@@ -197,8 +194,9 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     given = copy.deepcopy({**given, **case.get("config", {}), **needed})
     with torch.device("meta"):  # a config without sections may be one of the library's own sizes
         model = _build(entry, case["architecture"], given)
+        if _narrow(model.config, given):
+            model = _build(entry, case["architecture"], given)
     small = sum(parameter.numel() for parameter in model.parameters()) < SMALL
-    _narrow(model.config, given)
     if not model.can_generate():
         raise LookupError("does not generate")
     found: dict[str, Any] = {
@@ -236,14 +234,17 @@ def _narrow(config: Any, given: dict[str, Any]) -> bool:
     """Give a model with windows one that is shorter than what is run; whether it has any."""
     text = config.get_text_config(decoder=True)
     keys = [k for k in ("sliding_window", "attention_chunk_size") if getattr(text, k, None)]
+    if not keys:
+        return False
     inner = given
     if text is not config:
         section = next((k for k, v in vars(config).items() if v is text), None)
         if section is None:
             return False
-        inner = given.setdefault(section, {})
+        if section in given or "hidden_size" not in given:  # else its keys are not in a section
+            inner = given.setdefault(section, {})
     inner.update(dict.fromkeys(keys, WINDOW))
-    return bool(keys)
+    return True
 
 
 def recorded_traced(name: str) -> dict[str, Any]:
@@ -384,7 +385,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
     parser.add_argument("--traced", action="store_true", help="the names are those of traces")
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--generating", action="store_true", help="list the classes that generate")
     options = parser.parse_args()
     prepare()
@@ -392,14 +392,6 @@ def main() -> int:
     if options.generating:
         write_generating()
         return 0
-    if options.check:
-        wrong = [
-            print(f"{name} {line}", flush=True)
-            for name, before, now in again(options.families)
-            for line in differing(before, now)
-        ]
-        print(f"transformers {version('transformers')}: {len(wrong)} recordings differ")
-        return bool(wrong)
     if options.traced:
         for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
             record_traced(name)
@@ -440,14 +432,10 @@ def read(name: str) -> dict[str, Any]:
     return found
 
 
-def again(names: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Name of each file of recordings, what it has, and what the installed release keeps now; all
-    files without names."""
-    for path in sorted(FOLDER.glob("*.json")):
-        name, trace = path.stem, path.stem.removeprefix("traced-")
-        if not names or name in names:
-            gc.collect()  # of models of the library's own sizes, hundreds of which are built
-            yield name, read(name), recorded(name) if name == trace else recorded_traced(trace)
+def current(name: str) -> dict[str, Any]:
+    """What the installed release keeps of what a file of recordings has, by its name."""
+    trace = name.removeprefix("traced-")
+    return recorded(name) if name == trace else recorded_traced(trace)
 
 
 def take(name: str, before: dict[str, Any], now: dict[str, Any]) -> None:
@@ -469,8 +457,11 @@ def kept(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def differing(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """The recordings of the past that are others now; why a model does not run may be said in
-    other words."""
+    """The recordings that are others now, or new; why a model does not run may be said in other
+    words."""
+    for label, row in now.items():
+        if "architecture" in row and "architecture" not in before.get(label, {}):
+            yield f"{label}: runs, and did not in the past"
     for label, row in before.items():
         if "architecture" in row:
             new = now.get(label, {})

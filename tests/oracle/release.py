@@ -14,26 +14,29 @@ release
 3. has its config classes compared: a key that a recorded type did not have is named, and a trace
    of such a type is recorded anew.  The new trace takes the old one's place only where it answers
    every recording of the past;
-4. runs again whatever was recorded by running models: every cache, and every case of activations.
-   What differs is recorded anew; where a model does not run any more, or the catalog answers
-   otherwise, that is left to do, and the release of caches and activations stays the past one;
+4. runs models again whose code changed, ``forward`` and all (``run-again``): caches, what autograd
+   keeps, and the peaks of ``generate()``.  What differs is recorded anew; where a model does not
+   run any more, or the catalog answers otherwise, that is left to do, and the release of these
+   recordings stays the past one;
 5. gives config keys, the classes that engines run by it, the constants for its number, and tables.
 
 What changed and could not be taken stays as it was, is listed under "By hand", and keeps the digest
 of the past, so that the next run lists it again.  A run that was stopped is run again: what is
-recorded stays.  It ends with 1 where something is left to do by hand.
+recorded stays, and of the models it runs those that are left.  It ends with 1 where something is
+left to do by hand.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import re
+import resource
 import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,8 +45,9 @@ from typing import Any
 
 from hfinspect.core import library_versions
 
-from . import record, record_activations, record_caches, sources, survey
-from .record_config_keys import FIELDS, config_classes, fields
+from . import record, run_again, sources, survey
+from .in_processes import mib
+from .record_config_keys import FIELDS, fields
 from .trace import FIXTURES as TRACE_FIXTURES
 from .trace import (
     LEFT_OUT,
@@ -59,6 +63,7 @@ from .tracing.observing import flat, tree
 
 CONSTANT = Path(library_versions.__file__)
 MEMORY = ROOT / "docs" / "memory.md"
+PEAKS = record.FIXTURES / "transformers_workspace.json"
 #: Seconds that a trace of one type may take, all its classes together.
 PATIENCE = 1200
 
@@ -70,7 +75,8 @@ class Report:
     past: str
     now: str
     sections: dict[str, list[str]] = field(default_factory=dict)
-    minutes: dict[str, float] = field(default_factory=dict)
+    #: Of wall time, and of processor time.
+    minutes: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, section: str, line: str) -> None:
         self.sections.setdefault(section, []).append(line)
@@ -78,12 +84,14 @@ class Report:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
+        started, worked = time.monotonic(), _processor_seconds()
+        print(f"{name} ...", file=sys.stderr, flush=True)
         try:
             yield
         finally:
-            self.minutes[name] = (time.monotonic() - started) / 60
-            print(f"{name}: {self.minutes[name]:.1f} minutes", file=sys.stderr, flush=True)
+            wall, work = time.monotonic() - started, _processor_seconds() - worked
+            self.minutes[name] = (wall / 60, work / 60)
+            print(f"{name}: {wall / 60:.1f} minutes", file=sys.stderr, flush=True)
 
     def text(self) -> str:
         lines = [f"# transformers {self.now}, taken after {self.past}", ""]
@@ -92,9 +100,22 @@ class Report:
             if section in self.sections:
                 rows = self.sections[section]
                 lines += [f"## {section} ({len(rows)})", "", *(f"- {row}" for row in rows), ""]
-        total = sum(self.minutes.values())
-        lines += ["## Minutes", "", *(f"- {n}: {m:.1f}" for n, m in self.minutes.items())]
-        return "\n".join([*lines, f"- together: {total:.1f}", ""])
+        wall, work = map(sum, zip(*self.minutes.values(), strict=True))
+        all_steps = {**self.minutes, "together": (wall, work)}
+        lines += ["## Minutes (of processor time)", ""]
+        lines += [f"- {name}: {a:.1f} ({b:.1f})" for name, (a, b) in all_steps.items()]
+        return "\n".join([*lines, f"- largest process: {_largest_mib():,} MiB", ""])
+
+
+def _processor_seconds() -> float:
+    """Of this process and of those that it started and that ended."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def _largest_mib() -> int:
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mib(max(used.ru_maxrss for used in both))
 
 
 BY_HAND = "By hand"
@@ -102,14 +123,6 @@ TAKEN = "Taken"
 REFUSED = "Not taken, and why"
 CHANGED = "Saves something else than the past did"
 EQUAL = "Code changed, answers did not"
-
-
-def kinds_by_package() -> dict[str, list[str]]:
-    """Package of transformers/models -> the model types whose config class is in it."""
-    found: dict[str, list[str]] = {}
-    for kind, cls in config_classes().items():
-        found.setdefault(cls.__module__.split(".")[2], []).append(kind)
-    return found
 
 
 def changed_answers(library: Transformers, kinds: set[str]) -> Iterator[tuple[str, str]]:
@@ -171,21 +184,13 @@ def new_keys(kinds: Iterable[str]) -> dict[str, list[str]]:
 def in_order(library: Transformers, kinds: Iterable[str]) -> list[str]:
     """Types so that parts come before what holds them."""
     waiting = sorted(kinds)
-    holds = {kind: _parts(library, kind) & set(waiting) - {kind} for kind in waiting}
+    holds = {kind: run_again.parts(library, kind) & set(waiting) - {kind} for kind in waiting}
     done: list[str] = []
     while waiting:
         ready = [kind for kind in waiting if holds[kind] <= set(done)] or waiting[:1]
         done += ready
         waiting = [kind for kind in waiting if kind not in ready]
     return done
-
-
-def _parts(library: Transformers, kind: str) -> set[str]:
-    """The types of its sections; none where the default config cannot be made."""
-    try:
-        return set(library.sections(kind, "").values())
-    except Exception:
-        return set()
 
 
 def trace(kind: str, *options: str) -> str:
@@ -242,7 +247,7 @@ def retake(library: Transformers, kind: str) -> str:
 
 def compare(library: Transformers, packages: list[str], report: Report, *, dry: bool) -> set[str]:
     """Build the types of these packages again. Returns the packages with something left to do."""
-    by_package = kinds_by_package()
+    by_package = run_again.kinds_by_package()
     package_of = {kind: package for package in packages for kind in by_package.get(package, ())}
     wrong: dict[str, list[str]] = {}
     counts: dict[str, int] = {}
@@ -270,72 +275,22 @@ def compare(library: Transformers, packages: list[str], report: Report, *, dry: 
     return left
 
 
-def run_again(report: Report, *, dry: bool) -> bool:
+def run_models(names: list[str], version: str, report: Report, *, dry: bool) -> bool:
     """Run what was recorded by running models; whether all of it holds for this release."""
-    done = [run_caches(report, dry=dry), run_activations(report, dry=dry)]
-    return all(done)
-
-
-def run_caches(report: Report, *, dry: bool) -> bool:
-    """Every recording of what models keep between tokens. What differs is recorded anew."""
-    from tests.sizing.test_caches import layers_in, unlike
-
-    record_caches.prepare()
-    equal, holds = 0, True
-    for name, before, now in record_caches.again():
-        differing = list(record_caches.differing(before, now))
-        equal += sum("architecture" in row for row in before.values()) - len(differing)
-        for line in differing:
-            report.add(CHANGED, f"cache of {name}: {line}")
-        if differing and not dry:
-            record_caches.take(name, before, now)
-        path = record_caches.FOLDER / f"{name}.json"
-        wrong = [*lost_caches(before, now), *unlike(path, layers_in(path))]
-        if wrong:
-            report.add(BY_HAND, f"cache of {name}: {', '.join(wrong)}")
-        if wrong or (differing and dry):
-            holds = False
-    report.add(EQUAL, f"caches: {equal} recordings")
+    equal, holds = Counter[str](), True
+    for name, done in run_again.outcomes(names, version, dry=dry):
+        equal[name.split()[0]] += done.equal
+        for section, lines in (
+            (CHANGED, done.changed),
+            (TAKEN, done.taken),
+            (BY_HAND, done.by_hand),
+        ):
+            for line in lines:
+                report.add(section, f"{name}: {line}")
+        holds = holds and done.holds
+    for subject, count in equal.items():
+        report.add(EQUAL, f"{subject}: {count} recordings")
     return holds
-
-
-def lost_caches(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """The recordings of models that run no more, or fill no StaticCache any more, although the
-    catalog says what they keep."""
-    from hfinspect.sizing.engines.registry import ENGINES
-    from hfinspect.sizing.kv_cache import unknown_layouts
-    from tests.sizing.test_caches import layers_of
-
-    static = f"static {record_caches.STATIC}"
-    for label, row in before.items():
-        new = now.get(label, {})
-        went = {
-            "transformers": "architecture" in row and "architecture" not in new,
-            "transformers-static": static in row and "not static" in new,
-        }
-        for engine in (name for name, gone in went.items() if gone):
-            if not unknown_layouts(layers_of(row), ENGINES[engine]):
-                yield f"{label} runs no more ({engine})"
-
-
-def run_activations(report: Report, *, dry: bool) -> bool:
-    """Every case of what autograd keeps. The rules of a type that differs are recorded anew."""
-    if importlib.util.find_spec("peft") is None:
-        report.add(BY_HAND, "activations need peft: pip install peft, and run the command again")
-        return False
-    cases = record_activations.recorded_cases()
-    wrong: dict[str, list[str]] = {}
-    for kind, line in record_activations.differing(cases):
-        wrong.setdefault(kind, []).append(line)
-    for kind, lines in wrong.items():
-        for line in lines:
-            report.add(CHANGED, f"activations of {line}")
-        if dry:
-            continue
-        record_activations.record_kind(kind)
-        report.add(TAKEN, f"activations of {kind}: its rules are recorded anew")
-    report.add(EQUAL, f"activations: {len(cases) - sum(map(len, wrong.values()))} recordings")
-    return not (wrong and dry)
 
 
 def write_constant(version: str, name: str = "TRANSFORMERS") -> None:
@@ -345,74 +300,95 @@ def write_constant(version: str, name: str = "TRANSFORMERS") -> None:
 
 
 def write_run(version: str) -> None:
-    """The release of caches and activations, in its constant and in the document of memory."""
+    """The release of what was recorded by running models, in its constant, in the document of
+    memory, and next to the peaks of ``generate()``."""
     write_constant(version, "TRANSFORMERS_RUN")
     series = ".".join(version.split(".")[:2])
     named = r"(transformers(?:-static)?`? )\d+\.\d+(?:\.\d+)?\b"
     MEMORY.write_text(re.sub(named, rf"\g<1>{series}", MEMORY.read_text()))
+    held = json.loads(PEAKS.read_text())
+    PEAKS.write_text(json.dumps({**held, "transformers": version}) + "\n")
 
 
-def write_rest(version: str, kinds: Iterable[str]) -> None:
-    """Config keys, classes that engines run, what these types keep in float32, the constant, and
-    everything that is generated."""
+def write_rest(version: str, kinds: Iterable[str], report: Report) -> None:
+    """Config keys, classes that engines run and that generate, what these types keep in float32,
+    the constant, and everything that is generated."""
     write_constant(version)
     wide = " ".join(kinds)
     for command in (
         *([f"tests.oracle record float32 {wide}"] if wide else ()),
         "tests.oracle record config-keys",
         "tests.oracle record engine-classes --through",
+        "tests.oracle record caches --generating",
         "tests.regenerate",
     ):
-        subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, check=True)
+        print(f"python -m {command[:80]}", file=sys.stderr, flush=True)
+        if subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT).returncode:
+            report.add(BY_HAND, f"python -m {command} fails; run it again")
 
 
-def release(wanted: str, *, dry: bool, whole: bool) -> Report:
-    """Take the installed release; ``whole``: build every type again, not those that changed."""
-    library = transformers()
-    if library.version != wanted:
-        sys.exit(
-            f"transformers {library.version} is installed, the command names {wanted}: "
-            f"pip install transformers=={wanted}"
-        )
-    past = sources.recorded()
+def release(wanted: str, report: Report, *, dry: bool, whole: bool) -> None:
+    """Take the installed release; ``whole``: every type is built and run again, not those that
+    changed."""
+    library, past = transformers(), sources.recorded()
     know_files()
-    report = Report(past["version"], wanted)
     with report.step("comparing sources"):
-        version, now = sources.installed()
-        packages = sorted(now) if whole else sources.changed(past["packages"], now)
-        for package in sorted(past["packages"].keys() - now.keys()):
+        now = sources.installed()
+        before, after = past["packages"], now["packages"]
+        packages = sorted(after) if whole else sources.changed(before, after)
+        for package in sorted(before.keys() - after.keys()):
             report.add(BY_HAND, f"transformers/models/{package} went")
     with report.step("tracing what is new"):
         take_new(library, report, dry=dry)
     with report.step(f"building what changed, {len(packages)} packages"):
         left = compare(library, packages, report, dry=dry)
-    if wanted != library_versions.TRANSFORMERS_RUN or whole:
+    holds = wanted == library_versions.TRANSFORMERS_RUN and not whole
+    if not holds:
         with report.step("running models again"):
-            if run_again(report, dry=dry) and not dry:
+            names = run_again.of_changed_code(library, past, now)
+            names = [*dict.fromkeys([*names, *(run_again.everything() if whole else ())])]
+            holds = run_models(names, wanted, report, dry=dry)
+            if holds and not dry:
                 write_run(wanted)
     if not dry:
         with report.step("keys, classes of engines, tables"):
+            of_past = {name: before.get(name, after[name]) for name in left}
+            run = now if holds else {"running": {}, "shared": {}, **past}
             sources.write(
-                version, {n: past["packages"].get(n, d) if n in left else d for n, d in now.items()}
+                {
+                    "version": wanted,
+                    "packages": {**after, **of_past},
+                    "running": run["running"],
+                    "shared": run["shared"],
+                }
             )
-            by_package = kinds_by_package()
-            differing = {*packages, *now} - (past["packages"].keys() - {*packages})
-            write_rest(version, sorted(k for p in differing for k in by_package.get(p, ())))
-    return report
+            by_package = run_again.kinds_by_package()
+            differing = {*packages, *(after.keys() - before.keys())}
+            write_rest(wanted, sorted(k for p in differing for k in by_package.get(p, ())), report)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("version", help="of transformers, as it is installed")
     parser.add_argument("--dry", action="store_true", help="take nothing, only report")
-    parser.add_argument("--whole", action="store_true", help="build every recorded type again")
+    parser.add_argument("--all", action="store_true", help="build and run every type again")
     parser.add_argument("--report", type=Path, help="where to; release-VERSION.md if not given")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    report = release(options.version, dry=options.dry, whole=options.whole)
+    if (there := transformers().version) != options.version:
+        sys.exit(
+            f"transformers {there} is installed, the command names {options.version}: "
+            f"pip install transformers=={options.version}"
+        )
+    report = Report(sources.recorded()["version"], options.version)
     place = options.report or Path(f"release-{options.version}.md")
-    place.write_text(report.text())
-    print(f"wrote {place}", file=sys.stderr)
+    try:
+        release(options.version, report, dry=options.dry, whole=options.all)
+    except KeyboardInterrupt:
+        report.add(BY_HAND, f"stopped; the rest: python -m tests.oracle release {options.version}")
+    finally:
+        place.write_text(report.text())
+        print(f"wrote {place}", file=sys.stderr)
     return 1 if BY_HAND in report.sections else 0
 
 

@@ -9,6 +9,10 @@ class, and by the rules for names.  So a package of ``transformers/models`` has 
 code alone: ``__init__`` of every class and, again and again, the functions, methods and constants
 of the file whose names occur in what was taken; and the config file without plans of parallelism.
 Another version of Python may write code otherwise; then more is built again than has to be.
+
+What was recorded by running models depends on ``forward`` too.  So each package has a second digest
+of all code of its modeling files and of those that they import, and each kind of such recordings
+one of the files that all models run through (``SHARED``).
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import argparse
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,15 +46,38 @@ _PASSED_OVER = {"forward", "config", "_init_weights"}
 #: Attributes of a config class that say how a model is run.
 _OF_RUNNING = ("base_model_tp_plan", "base_model_pp_plan", "base_model_ep_plan")
 _IGNORED = "keys_to_ignore_at_inference"
+_ATTENTION = (
+    "masking_utils.py",
+    "modeling_layers.py",
+    "modeling_rope_utils.py",
+    "pytorch_utils.py",
+    "activations.py",
+    "integrations/sdpa_attention.py",
+    "integrations/moe.py",
+)
+#: What all models run through, by what is recorded of them: what changes a cache may change
+#: neither what autograd keeps (of calls without a cache) nor the other way round.
+SHARED: Mapping[str, tuple[str, ...]] = {
+    "caches": ("cache_utils.py",),
+    "activations": (*_ATTENTION, "loss/loss_utils.py"),
+    "workspace": (*_ATTENTION, "cache_utils.py", "generation/utils.py"),
+}
+#: A package of models that a file imports from, next to its own or by its whole name.
+_IMPORTED = re.compile(
+    r"^\s*from (?:\.\.|\.\.\.models\.|transformers\.models\.)(\w+)", re.MULTILINE
+)
 
 
 class _Plain(ast.NodeTransformer):
     """Without annotations, docstrings, decorators other than properties, and log lines."""
 
+    decorators = False
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         node.returns = None
-        node.decorator_list = [d for d in node.decorator_list if "property" in ast.unparse(d)]
+        if not self.decorators:
+            node.decorator_list = [d for d in node.decorator_list if "property" in ast.unparse(d)]
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
         return node
@@ -63,6 +91,12 @@ class _Plain(ast.NodeTransformer):
         said = isinstance(node.value, ast.Constant)
         logged = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("log")
         return ast.Pass() if said or logged else node
+
+
+class _Running(_Plain):
+    """With the decorators, which may give arguments or take outputs."""
+
+    decorators = True
 
 
 def _target(node: ast.Assign | ast.AnnAssign) -> str:
@@ -132,7 +166,7 @@ def digest_of(texts: Mapping[str, str]) -> str:
             parts.append(modeling_code(text))
         elif name.startswith("configuration_"):
             parts.append(config_code(text))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return _short("\n".join(parts))
 
 
 def digests(models: Path) -> dict[str, str]:
@@ -145,26 +179,78 @@ def digests(models: Path) -> dict[str, str]:
     return found
 
 
-def installed() -> tuple[str, dict[str, str]]:
-    """The version of the installed library and its digests."""
+def running_code(text: str) -> str:
+    """A file without imports, annotations and documentation."""
+    plain = _Running().visit(ast.parse(text)).body
+    passed = (ast.Import, ast.ImportFrom, ast.Pass)
+    return "\n".join(ast.unparse(node) for node in plain if not isinstance(node, passed))
+
+
+def running(models: Path) -> dict[str, str]:
+    """Package -> digest of what its models run: its modeling files and those it imports from."""
+    texts: dict[str, str] = {}
+    imports: dict[str, set[str]] = {}
+    for folder in sorted(path for path in models.iterdir() if path.is_dir()):
+        files = [file.read_text() for file in sorted(folder.glob("modeling_*.py"))]
+        if files and folder.name != "auto":
+            texts[folder.name] = "\n".join(map(running_code, files))
+            imports[folder.name] = {name for text in files for name in _IMPORTED.findall(text)}
+
+    def reached(name: str, seen: set[str]) -> set[str]:
+        if name in texts and name not in seen:
+            seen.add(name)
+            for other in imports[name]:
+                reached(other, seen)
+        return seen
+
+    return {
+        name: _short("\n".join(texts[one] for one in sorted(reached(name, set()))))
+        for name in texts
+    }
+
+
+def shared(package: Path) -> dict[str, str]:
+    """What is recorded by running -> digest of the files that all models run through."""
+    return {
+        subject: _short(
+            "\n".join(
+                running_code((package / name).read_text())
+                for name in names
+                if (package / name).exists()
+            )
+        )
+        for subject, names in SHARED.items()
+    }
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def installed() -> dict[str, Any]:
+    """What ``recorded`` gives, of the installed library."""
     import transformers
 
-    return transformers.__version__, digests(Path(transformers.__file__).parent / "models")
+    package = Path(transformers.__file__).parent
+    return {
+        "version": transformers.__version__,
+        "packages": digests(package / "models"),
+        "running": running(package / "models"),
+        "shared": shared(package),
+    }
 
 
 def recorded() -> dict[str, Any]:
-    """``{"version": ..., "packages": {...}}``; of no version where nothing is recorded."""
+    """``{"version": ..., "packages": {...}, "running": {...}, "shared": {...}}``; of no version
+    where nothing is recorded."""
     if not RECORD.exists():
-        return {"version": "", "packages": {}}
+        return {"version": "", "packages": {}, "running": {}, "shared": {}}
     found: dict[str, Any] = json.loads(RECORD.read_text())
     return found
 
 
-def write(version: str, packages: Mapping[str, str]) -> None:
-    RECORD.write_text(
-        json.dumps({"version": version, "packages": dict(sorted(packages.items()))}, indent=1)
-        + "\n"
-    )
+def write(record: Mapping[str, Any]) -> None:
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -176,12 +262,11 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="record the installed release")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    version, now = installed()
-    past = recorded()
-    for name in changed(past["packages"], now):
+    now, past = installed(), recorded()
+    for name in changed(past["packages"], now["packages"]):
         print(name)
     if options.write:
-        write(version, now)
+        write(now)
     return 0
 
 

@@ -2,7 +2,8 @@
 
     pip install 'hfinspect[oracle]'
     python -m tests.oracle survey              # classes and types: some seconds
-    python -m tests.oracle survey --tensors    # recorded default configs are built again: minutes
+    python -m tests.oracle survey --tensors    # recorded default configs are built again: minutes;
+                                               # stopped and run again, it goes on where it was
 
 The worst comes first: classes that the library has no more, classes whose default config saves
 other tensors than were recorded, types that the catalog refuses, classes that it refuses.  A new
@@ -17,11 +18,13 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hfinspect.trees.catalog import families, find_class, find_type, index
 
 from . import saved
+from .in_processes import Outcome, prepare, work_through
 from .record import FIXTURES, record_default
 from .trace import LEFT_OUT, know_files, refused
 from .tracing.library import Transformers, transformers
@@ -37,6 +40,11 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         return f"{self.what}: {self.kind} {self.name}".rstrip()
 
+    @classmethod
+    def read(cls, line: str) -> Change:
+        what, _, rest = line.partition(": ")
+        return cls(what, *rest.partition(" ")[::2])
+
 
 #: The worst first.
 ORDER = (
@@ -51,7 +59,7 @@ ORDER = (
 
 def survey(library: Transformers, *, tensors: bool) -> list[Change]:
     """Every difference, the worst first."""
-    changed = _changed() if tensors else ()
+    changed = _changed(library.version) if tensors else ()
     found = [*_gone(), *changed, *_new(library), *_borrowing(library)]
     return sorted(found, key=lambda change: (ORDER.index(change.what), change))
 
@@ -84,22 +92,40 @@ def _is_current(name: str) -> bool:
     return any(record["architecture"] == name for _, _, record in recordings.everything())
 
 
-def _changed() -> Iterator[Change]:
+def _changed(version: str) -> Iterator[Change]:
+    """Family by family, in processes of their own: default configs are of the library's sizes."""
     from tests.architectures import recordings
 
-    spelled = _spelled_as_modules()
-    for _, _, record in recordings.everything():
-        if not recordings.is_default(record) or record["library"] != "transformers":
+    done = Path(f"survey-{version}.done")
+    for family, found in work_through(recordings.FAMILIES, "survey", done):
+        yield from (Change.read(line) for line in found.changed)
+        yield from (Change("not built", family, line) for line in found.by_hand)
+    done.unlink(missing_ok=True)
+
+
+def outcome(family: str) -> Outcome:
+    """What a family's recorded default configs save that was not recorded."""
+    from tests.architectures import recordings
+
+    prepare()
+    spelled, done = _spelled_as_modules(), Outcome()
+    for label, record in recordings.of(family).items():
+        of_now = recordings.is_default(record) and "@" not in label  # others are of the past
+        if not of_now or record["library"] != "transformers":
             continue
         place = record["model_type"], record["architecture"]
         names = {"names": "module"} if place[0] in spelled else {}
         try:
-            now = record_default({**record, **names}, record["architecture"])
+            built = record_default({**record, **names}, record["architecture"])
         except Exception as error:
-            yield Change("not built", place[0], f"{place[1]}: {type(error).__name__}")
+            change = Change("not built", place[0], f"{place[1]}: {type(error).__name__} {error}")
+            done.changed.append(str(change)[:200])
             continue
-        if now["digest"] != record["digest"]:
-            yield Change("tensors changed", *place)
+        if built["digest"] != record["digest"]:
+            done.changed.append(str(Change("tensors changed", *place)))
+        else:
+            done.equal += 1
+    return done
 
 
 def _spelled_as_modules() -> set[str]:

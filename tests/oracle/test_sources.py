@@ -93,6 +93,34 @@ def test_a_default_of_the_config_has_and_a_plan_has_not() -> None:
     assert _digest(config=CONFIG.replace("colwise", "rowwise")) == _digest()
 
 
+def _running(room: Path, **texts: str) -> dict[str, str]:
+    for name, text in texts.items():
+        (room / name).mkdir(exist_ok=True)
+        (room / name / f"modeling_{name}.py").write_text(text)
+    return sources.running(room)
+
+
+def test_how_a_model_runs_has_a_digest_of_its_own(tmp_path: Path) -> None:
+    before = _running(tmp_path, a=MODEL, b=f"from ..a.modeling_a import Layer\n{MODEL}", c=MODEL)
+    assert before["b"] != before["c"]
+    assert _running(tmp_path, a=MODEL.replace("One layer", "A layer")) == before
+    after = _running(tmp_path, a=MODEL.replace("rotate(self", "inner(self"))
+    assert sources.changed(before, after) == ["a", "b"]  # b imports from a
+    assert (
+        _running(tmp_path, a=MODEL.replace("    def forward", "    @other\n    def forward"))
+        != before
+    )
+
+
+def test_what_all_models_run_through_is_by_what_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "generation").mkdir()
+    (tmp_path / "cache_utils.py").write_text("class Cache:\n    pass")
+    (tmp_path / "generation" / "utils.py").write_text("def generate():\n    return 1")
+    before = sources.shared(tmp_path)
+    (tmp_path / "generation" / "utils.py").write_text("def generate():\n    return 2")
+    assert sources.changed(before, sources.shared(tmp_path)) == ["workspace"]
+
+
 def test_a_package_that_came_or_went_has_not_changed() -> None:
     before, now = {"a": "1", "b": "2", "gone": "3"}, {"a": "1", "b": "9", "came": "4"}
     assert sources.changed(before, now) == ["b"]
