@@ -10,7 +10,6 @@ from ..core.lazy_sequence import Counted, InLayers
 from ..core.records import dataclass
 from ..core.results import Totals
 from ..core.tensor import TensorInfo
-from ..core.tensor_copies import each
 from ..trees.prediction import active_sum
 
 
@@ -247,7 +246,7 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     if isinstance(tensors, InLayers):
         rows = tensors.in_layers()
     else:
-        rows = ((t, t.stack, t.layer, 1) for t in each(tensors, _summed))
+        rows = ((t, t.stack, t.layer, 1) for t in tensors)
     for tensor, stack, layer, count in rows:
         if layer is not None and _is_counted(tensor) and tensor.parameters:
             key = (str(tensor.component), f"{stack}.{layer}" if stack else str(layer))
@@ -262,16 +261,3 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
 def _is_counted(tensor: TensorInfo) -> bool:
     """Whether it is a unique one of the class."""
     return tensor.tied_to is None and tensor.beyond is None
-
-
-def _summed(tensors: Iterable[TensorInfo]) -> Iterable[TensorInfo]:
-    """One for each component and layer, with the parameters of all unique ones of the class."""
-    first: dict[tuple[Component, str | None, int | None], TensorInfo] = {}
-    sums: dict[tuple[Component, str | None, int | None], int] = {}
-    for tensor in tensors:
-        if not _is_counted(tensor) or not tensor.parameters:
-            continue
-        key = (tensor.component, tensor.stack, tensor.layer)
-        first.setdefault(key, tensor)
-        sums[key] = sums.get(key, 0) + tensor.parameters
-    return [tensor._replace(parameters=sums[key]) for key, tensor in first.items()]

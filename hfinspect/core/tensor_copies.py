@@ -1,18 +1,19 @@
 """Tensors as templates and the places where they are: the 256 experts of 58 equal layers once.
 
 What a config predicts is mostly copies: layers differ in the head of their names and in their
-number alone. Sums and counts are taken over a template and multiplied by its places; a tuple of all
-tensors is made when someone looks at one of them.
+number alone, and so do the experts in a layer, a template in another. Sums and counts are taken
+over a template and multiplied by its places; a tuple of all tensors is made when someone looks at
+one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import repeat
+from itertools import chain, groupby, repeat
 from typing import Any, Generic, TypeVar
 
-from .lazy_sequence import Counted
+from .lazy_sequence import InLayers
 from .records import dataclass
 from .tensor import TensorInfo, TensorSpec
 
@@ -21,10 +22,35 @@ U = TypeVar("U", TensorSpec, TensorInfo)
 
 
 class Template(Generic[T]):
-    """Tensors that occur together, with names, stacks and layers relative to their place."""
+    """Tensors that occur together, with names, stacks and layers relative to their place, among
+    them the places of templates that are in this one."""
 
-    def __init__(self, rows: Iterable[T]) -> None:
-        self.rows: tuple[T, ...] = tuple(rows)
+    def __init__(self, items: Iterable[T | Place[T]]) -> None:
+        self.items: tuple[T | Place[T], ...] = tuple(items)
+
+    @cached_property
+    def rows(self) -> tuple[T, ...]:
+        """The tensors one by one."""
+        some = (item.rows() if isinstance(item, Place) else (item,) for item in self.items)
+        return tuple(chain.from_iterable(some))
+
+    @cached_property
+    def counts(self) -> tuple[tuple[T, int], ...]:
+        """The tensors of ``rows``, those of an inner template once, with their number."""
+        return tuple(_counted(self.items))
+
+    @cached_property
+    def has_layers(self) -> bool:
+        """Whether some of the tensors are in a list of layers of their own."""
+        return any(
+            item.layer is not None or item.template.has_layers
+            if isinstance(item, Place)
+            else item.stack is not None
+            for item in self.items
+        )
+
+    def __len__(self) -> int:
+        return sum(count for _, count in self.counts)
 
     @cached_property
     def columns(self) -> tuple[tuple[Any, ...], ...]:
@@ -51,7 +77,7 @@ class Place(Generic[T]):
     def rows(self) -> Iterable[T]:
         """The tensors with their full names."""
         template, head, stack, layer = self.template, self.head, self.stack, self.layer
-        if not head or not template.rows:
+        if not head or not template.items:
             return template.rows
         kind = type(template.rows[0])
         at_name, at_stack, at_layer = map(kind._fields.index, ("name", "stack", "layer"))
@@ -80,10 +106,51 @@ class Place(Generic[T]):
         return next(iter(alone.rows()))
 
 
-class Copies(Counted[T]):
+def _counted(items: Iterable[T | Place[T]]) -> Iterator[tuple[T, int]]:
+    """Each tensor, those of a template once, with how often it is there; in order of first
+    appearance."""
+    counts: dict[int, list[Any]] = {}
+    for item in items:
+        one = item.template if isinstance(item, Place) else item
+        counts.setdefault(id(one), [one, 0])[1] += 1
+    for one, count in counts.values():
+        if isinstance(one, Template):
+            yield from ((row, inside * count) for row, inside in one.counts)
+        else:
+            yield one, count
+
+
+def _changed(
+    items: Iterable[T | Place[T]],
+    change: Callable[[Sequence[T]], Iterable[U]],
+    made: dict[int, Template[U]],
+) -> Iterator[U | Place[U]]:
+    """The items with every template changed that is not in ``made`` yet; empty ones left out."""
+    loose: list[T] = []
+    for item in items:
+        if not isinstance(item, Place):
+            loose.append(item)
+            continue
+        yield from change(loose)
+        loose = []
+        template = item.template
+        if id(template) not in made:
+            made[id(template)] = Template(_changed(template.items, change, made))
+        if made[id(template)].items:
+            yield Place(made[id(template)], item.head, item.stack, item.layer)
+    yield from change(loose)
+
+
+class Copies(InLayers[T]):
     """A sequence of tensors, equal to the tuple of them, that counts without making them."""
 
-    def __init__(self, places: Iterable[Place[T]] = ()) -> None:
+    def __init__(self, items: Iterable[T | Place[T]] = ()) -> None:
+        places: list[Place[T]] = []
+        for is_place, some in groupby(items, lambda item: isinstance(item, Place)):
+            if is_place:
+                places.extend(some)  # type: ignore[arg-type]
+            else:
+                places.append(Place(Template(some)))
         self._places: tuple[Place[T], ...] = tuple(places)
 
     def made(self) -> Iterator[T]:
@@ -119,31 +186,31 @@ class Copies(Counted[T]):
     def counted(self) -> Iterator[tuple[T, int]]:
         """The tensors of each template and how often it is there, in order of first appearance.
         Their names, stacks and layers are relative: for sums over anything else."""
-        counts: dict[int, list[Any]] = {}
+        return _counted(self._places)
+
+    def in_layers(self) -> Iterator[tuple[T, str | None, int | None, int]]:
         for place in self._places:
-            counts.setdefault(id(place.template), [place.template, 0])[1] += 1
-        for template, count in counts.values():
-            for row in template.rows:
-                yield row, count
+            if place.layer is None or place.template.has_layers:
+                yield from ((row, row.stack, row.layer, 1) for row in place.rows())
+            else:
+                for row, count in place.template.counts:
+                    yield row, place.stack, place.layer, count
 
     def each(self, change: Callable[[Sequence[T]], Iterable[U]]) -> Copies[U]:
-        """These with every template changed, once: tensors left out, or made into others."""
-        made: dict[int, Template[U]] = {}
-        for place in self._places:
-            key = id(place.template)
-            if key not in made:
-                made[key] = Template(change(place.template.rows))
-        places = (Place(made[id(p.template)], p.head, p.stack, p.layer) for p in self._places)
-        return Copies(place for place in places if place.template.rows)
+        """These with every template changed, once: tensors left out, or made into others, each by
+        itself. What is in a template in another comes apart from the rest of that one."""
+        return Copies(_changed(self._places, change, {}))
 
     def where(self, keep: Callable[[T], bool]) -> Copies[T]:
         """Those that ``keep`` is true of; it must not depend on name, stack or layer."""
         return self.each(lambda rows: [row for row in rows if keep(row)])
 
     def __len__(self) -> int:
-        return sum(len(place.template.rows) for place in self._places)
+        return sum(len(place.template) for place in self._places)
 
 
-def each(tensors: Iterable[T], change: Callable[[Iterable[T]], Iterable[T]]) -> Iterable[T]:
-    """The tensors changed, template by template where there are any: see ``Copies.each``."""
-    return tensors.each(change) if isinstance(tensors, Copies) else change(tensors)
+def mapped(tensors: Sequence[T], change: Callable[[T], T]) -> Sequence[T]:
+    """Every tensor changed, template by template where there are any: see ``Copies.each``."""
+    if isinstance(tensors, Copies):
+        return tensors.each(lambda some: map(change, some))
+    return tuple(map(change, tensors))

@@ -4,14 +4,14 @@ No packing is so small (scales come on top), and no float is wider than 32 bits.
 they are, scales and zero points are left out.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ..core.components import Role
+from ..core.lazy_sequence import counted
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
-from ..core.tensor_copies import Copies
+from ..core.tensor_copies import mapped
 
 #: Bits by the names of ``Inspection.memory``.
 BITS: Final = {"float32": 32, "16-bit": 16, "int8": 8, "int4": 4}
@@ -21,18 +21,8 @@ def at_bits(inspection: Inspection, bits: int) -> Inspection | None:
     """None where the parameters of a tensor are not known."""
     if inspection.parameters is None:
         return None
-
-    def changed(tensors: Iterable[TensorInfo]) -> list[TensorInfo]:
-        return [_at_bits(tensor, bits) for tensor in tensors]
-
-    as_stored = inspection.tensors
-    tensors: Sequence[TensorInfo] = (
-        as_stored.each(changed) if isinstance(as_stored, Copies) else tuple(changed(as_stored))
-    )
-    counted = (
-        tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)
-    )
-    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted)
+    tensors = mapped(inspection.tensors, lambda tensor: _at_bits(tensor, bits))
+    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted(tensors))
     return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
 
 

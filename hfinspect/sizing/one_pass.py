@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..core.components import Component
+from ..core.lazy_sequence import counted
 from ..core.model_facts import ModelFacts
 from ..core.results import Inspection
-from ..core.tensor_copies import Copies
 from .workspace import RUNTIME_BYTES
 
 #: Of a text encoder whose config names no longest input.
@@ -60,10 +60,8 @@ def cache_limit(inspection: Inspection, context: int | None, batch: int) -> int 
 def _sides(inspection: Inspection) -> dict[str, tuple[int, int]]:
     """The longest side of a matrix or kernel, of tables and heads the shorter one, and the outputs
     of the largest head; of a pipeline by part. Equal layers are looked at once."""
-    tensors = inspection.tensors
-    groups = tensors.counted() if isinstance(tensors, Copies) else ((t, 1) for t in tensors)
     found_in: dict[str, tuple[int, int]] = {}
-    for tensor, _ in groups:
+    for tensor, _ in counted(inspection.tensors):
         sides = tensor.shape[:2]
         if len(sides) < 2:
             continue

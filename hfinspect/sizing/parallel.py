@@ -20,11 +20,11 @@ from dataclasses import replace
 from typing import Final
 
 from ..core.components import Component
+from ..core.lazy_sequence import counted
 from ..core.once import once_each
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
-from ..core.tensor_copies import Copies
 from ..errors import UsageError
 from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.prediction import Prediction
@@ -181,11 +181,9 @@ def stage_weights(
     if prediction is None or len(parts) == 1:
         summed = _sums_of_one_stage(inspection)
         if parallel not in summed:
-            every = inspection.tensors
-            counted = every.counted() if isinstance(every, Copies) else ((t, 1) for t in every)
             summed[parallel] = shares.sum(
                 (HeldTensor(tensor, tensor.kind == "expert", tensor.own_nbytes or 0), count)
-                for tensor, count in counted
+                for tensor, count in counted(inspection.tensors)
                 if tensor.beyond is None
             )
         return [summed[parallel]]

@@ -1,15 +1,15 @@
 """Bytes that the next token reads: with a bandwidth an upper bound of tokens a second."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..core.bytes_read import Reading
 from ..core.components import Component
 from ..core.flop_count import Flops
+from ..core.lazy_sequence import counted
 from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
-from ..core.tensor_copies import Copies
 from ..errors import UsageError
 from .cache_request import CachedLayer, CacheRequest
 from .devices import parse_size
@@ -57,7 +57,7 @@ def count_reading(
 @once_each
 def _weights_read(inspection: Inspection) -> int | None:
     """Bytes of the tensors that serve one token. A tied table is read as the head."""
-    tensors = list(_counted(inspection.tensors))
+    tensors = list(counted(inspection.tensors))
     head = any(t.component is Component.HEAD and t.tied_to is None for t, _ in tensors)
     sums: Counter[tuple[int, int]] = Counter()
     for tensor, count in tensors:
@@ -69,11 +69,6 @@ def _weights_read(inspection: Inspection) -> int | None:
         if not _is_looked_up(tensor) or (_is_table(tensor) and not head):
             sums[tensor.active or (1, 1)] += nbytes * count
     return sum(nbytes * k // n for (k, n), nbytes in sums.items())
-
-
-def _counted(tensors: Sequence[TensorInfo]) -> Iterable[tuple[TensorInfo, int]]:
-    """Equal layers of a prediction are counted without being listed."""
-    return tensors.counted() if isinstance(tensors, Copies) else ((t, 1) for t in tensors)
 
 
 def _is_looked_up(tensor: TensorInfo) -> bool:

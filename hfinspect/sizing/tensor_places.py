@@ -79,7 +79,7 @@ def _layers_apart(
     others: list[Place[TensorInfo]] = []
     for place in tensors.places():
         key = id(place.template)
-        if place.layer is None or any(row.stack is not None for row in place.template.rows):
+        if place.layer is None or place.template.has_layers:
             others.append(place)
         else:
             layers.setdefault(key, []).append(place)

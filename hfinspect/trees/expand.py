@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..core.components import Component
 from ..core.tensor import TensorSpec
@@ -12,6 +12,9 @@ from .modules import Module, ModuleList, Parameter
 
 #: Ten times the largest real checkpoint; what a config can make us list is bounded by this.
 MAX_TENSORS = 5_000_000
+
+#: Tensors and the places of templates, in module order.
+_Items: TypeAlias = list["TensorSpec | Place[TensorSpec]"]
 
 
 class Context(NamedTuple):
@@ -47,9 +50,9 @@ def expected_tensors(root: Module) -> Copies[TensorSpec]:
     Raises LimitError beyond MAX_TENSORS.
     """
     _bounded(root)
-    out = _Outer()
-    _emit(root, "", Context().entering(root), out)
-    return out.done()
+    items: _Items = []
+    _emit(root, "", Context().entering(root), items)
+    return Copies(items)
 
 
 def _bounded(root: Module) -> None:
@@ -72,7 +75,7 @@ def _bounded(root: Module) -> None:
         )
 
 
-def _emit(module: Module, prefix: str, context: Context, out: _Out) -> None:
+def _emit(module: Module, prefix: str, context: Context, out: _Items) -> None:
     if isinstance(module, ModuleList):
         _emit_list(module, prefix, context, out)
         return
@@ -86,7 +89,7 @@ def _emit(module: Module, prefix: str, context: Context, out: _Out) -> None:
             out.append(_spec(prefix + name, child, inner))
 
 
-def _emit_list(modules: ModuleList, prefix: str, context: Context, out: _Out) -> None:
+def _emit_list(modules: ModuleList, prefix: str, context: Context, out: _Items) -> None:
     # A template listed many times is expanded once, with names relative to itself; the copies
     # differ only in the name's head and, for layers, in the layer's number.
     flat: dict[int, Template[TensorSpec]] = {}
@@ -97,49 +100,15 @@ def _emit_list(modules: ModuleList, prefix: str, context: Context, out: _Out) ->
             continue
         template = flat.get(id(child))
         if template is None:
-            specs = _Flat()
+            specs: _Items = []
             inner = context.entering(child)
             if modules.is_layers:
                 inner = inner._replace(stack=None, layer=None)
             _emit(child, "", inner, specs)
             template = flat[id(child)] = Template(specs)
-        if template.rows:
+        if template.items:
             layer = int(name) if modules.is_layers else None
-            out.place(Place(template, f"{prefix}{name}.", stack, layer))
-
-
-class _Flat(list[TensorSpec]):
-    """The tensors of a template, those of templates in it one by one."""
-
-    def place(self, place: Place[TensorSpec]) -> None:
-        self.extend(place.rows())
-
-
-class _Outer:
-    """The tensors of a whole tree: places of templates as they are."""
-
-    def __init__(self) -> None:
-        self._places: list[Place[TensorSpec]] = []
-        self._loose: list[TensorSpec] = []
-
-    def append(self, spec: TensorSpec) -> None:
-        self._loose.append(spec)
-
-    def place(self, place: Place[TensorSpec]) -> None:
-        self._end_loose()
-        self._places.append(place)
-
-    def _end_loose(self) -> None:
-        if self._loose:
-            self._places.append(Place(Template(self._loose)))
-            self._loose = []
-
-    def done(self) -> Copies[TensorSpec]:
-        self._end_loose()
-        return Copies(self._places)
-
-
-_Out = _Flat | _Outer
+            out.append(Place(template, f"{prefix}{name}.", stack, layer))
 
 
 def _spec(name: str, tensor: Parameter, context: Context) -> TensorSpec:

@@ -43,20 +43,23 @@ def in_float32(specs: Copies[TensorSpec], ends: tuple[str, ...]) -> Copies[Tenso
     if not ends:
         return specs
     dotted = tuple(f".{end}" for end in ends)
-    made: dict[tuple[int, tuple[int, ...]], Template[TensorSpec]] = {}
-    places = []
-    for place in specs.places():
-        rows = place.template.rows
-        wide_rows = tuple(
-            at
-            for at, spec in enumerate(rows)
-            if spec.dtype is None and _NUMBER.sub("*", f".{place.head}{spec.name}").endswith(dotted)
-        )
-        template = made.get((id(place.template), wide_rows))
-        if template is None:
-            wide = frozenset(wide_rows)
-            template = made[id(place.template), wide_rows] = Template(
-                spec._replace(dtype="F32") if at in wide else spec for at, spec in enumerate(rows)
-            )
-        places.append(Place(template, place.head, place.stack, place.layer))
-    return Copies(places)
+    made: dict[tuple[int, str], Template[TensorSpec]] = {}
+
+    def at(place: Place[TensorSpec], before: str) -> Place[TensorSpec]:
+        head = _NUMBER.sub("*", before + place.head)
+        key = id(place.template), head
+        if key not in made:
+            made[key] = widened(place.template, head)
+        return Place(made[key], place.head, place.stack, place.layer)
+
+    def widened(template: Template[TensorSpec], head: str) -> Template[TensorSpec]:
+        items = template.items
+        new = [at(one, head) if isinstance(one, Place) else wide(one, head) for one in items]
+        return template if new == list(items) else Template(new)
+
+    def wide(spec: TensorSpec, head: str) -> TensorSpec:
+        if spec.dtype is None and _NUMBER.sub("*", head + spec.name).endswith(dotted):
+            return spec._replace(dtype="F32")
+        return spec
+
+    return Copies(at(place, ".") for place in specs.places())

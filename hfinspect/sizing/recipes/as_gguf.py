@@ -177,7 +177,7 @@ class _Converter:
                 named = self._named(tuple(place.rows()))
                 if isinstance(named, str):
                     return named
-                is_layer = is_layer and all(row.stack is None for row in rows)
+                is_layer = is_layer and not place.template.has_layers
                 known = _Layer(place.layer if is_layer else None, named)
                 if is_layer:
                     layers[id(place.template), head] = known

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from ...analysis.labels.place import place_expected
 from ...core.components import Role
+from ...core.lazy_sequence import counted
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, nbytes_of
-from ...core.tensor_copies import Copies
+from ...core.tensor_copies import mapped
 from ...errors import UsageError
 from ...trees.prediction import Prediction
 from .ggml_mixes import GgufModel, stored_bytes
@@ -26,7 +27,8 @@ def at_recipe(inspection: Inspection, prediction: Prediction | None, name: str) 
     if recipe.kind == "stored":
         return inspection
     if recipe.kind == "plain":
-        return _with(inspection, _each(inspection.tensors, recipe))
+        in_one = mapped(inspection.tensors, lambda tensor: _in_one_dtype(tensor, recipe))
+        return _with(inspection, in_one)
     sized = SizedRecipes(inspection, prediction)
     size = sized.at(recipe)
     if size.nbytes is None:
@@ -66,13 +68,6 @@ def _converted(
             yield tensor._replace(nbytes=size, dtype=dtypes[tensor.name], beyond=None)
 
 
-def _each(tensors: Sequence[TensorInfo], recipe: Recipe) -> Sequence[TensorInfo]:
-    def changed(some: Iterable[TensorInfo]) -> list[TensorInfo]:
-        return [_in_one_dtype(tensor, recipe) for tensor in some]
-
-    return tensors.each(changed) if isinstance(tensors, Copies) else tuple(changed(tensors))
-
-
 def _in_one_dtype(tensor: TensorInfo, recipe: Recipe) -> TensorInfo:
     if tensor.beyond is not None or tensor.tied_to is not None:
         return tensor._replace(nbytes=0, beyond=None)
@@ -86,8 +81,5 @@ def _in_one_dtype(tensor: TensorInfo, recipe: Recipe) -> TensorInfo:
 
 
 def _with(inspection: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
-    counted = (
-        tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)
-    )
-    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted)
+    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted(tensors))
     return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
