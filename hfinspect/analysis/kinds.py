@@ -5,11 +5,12 @@ The 91,991 tensors of DeepSeek-V3 with their scales are three kinds of layers an
 patterns. Every sum is exact; nothing is left out.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..core.records import dataclass
 from ..core.tensor import TensorInfo
@@ -17,7 +18,9 @@ from ..core.tensor_copies import Copies
 from .differences import ranges
 
 #: A number between dots: of an expert, a stage. More digits are a name, and no number.
-_NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
+NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
+
+T = TypeVar("T")
 
 
 class Pattern(NamedTuple):
@@ -199,34 +202,34 @@ def _patterns(stack: str, layers: tuple[int, ...], rows: Iterable[_KindRow]) -> 
     """Tensors of a layer, those that differ in numbers of their names alone together."""
     alike: dict[Any, list[tuple[tuple[int, ...], _KindRow]]] = {}
     for row in rows:
-        texts = _NUMBER.findall(row.name)
-        masked = _NUMBER.sub("#", row.name) if texts else row.name
+        texts = NUMBER.findall(row.name)
+        masked = NUMBER.sub("#", row.name) if texts else row.name
         # Not of numbers and sizes: equal shapes and dtypes have equal ones, but for views.
         key = (masked, *row[1:8])
         alike.setdefault(key, []).append((tuple(map(int, texts)), row))
     for group in alike.values():
-        for name, members in _grids(group, 0):
-            yield _pattern(stack, layers, name, members)
+        for values, members in grids(group):
+            yield _pattern(stack, layers, _inside(members[0].name, values), members)
 
 
-def _grids(
-    group: Sequence[tuple[tuple[int, ...], _KindRow]], place: int
-) -> Iterator[tuple[str, list[_KindRow]]]:
-    """The group whole where every combination of its numbers is there, else in parts."""
+def grids(
+    group: Sequence[tuple[tuple[int, ...], T]], place: int = 0
+) -> list[tuple[list[list[int]], list[T]]]:
+    """The group whole where every combination of its numbers is there, else one for each value at
+    ``place``: the values of each number, and what they belong to."""
     values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
-    cells = 1
-    for column in values:
-        cells *= len(column)
-    if cells == len(group) or place >= len(values):
-        left = iter(values)
-        name = group[0][1].name
-        yield _NUMBER.sub(lambda _: _ranged(next(left)), name), [row for _, row in group]
-        return
-    split: dict[int, list[tuple[tuple[int, ...], _KindRow]]] = {}
+    if math.prod(map(len, values)) == len(group) or place >= len(values):
+        return [(values, [member for _, member in group])]
+    split: dict[int, list[tuple[tuple[int, ...], T]]] = {}
     for item in group:
         split.setdefault(item[0][place], []).append(item)
-    for part in split.values():
-        yield from _grids(part, place + 1)
+    return [grid for part in split.values() for grid in grids(part, place + 1)]
+
+
+def _inside(name: str, values: Sequence[Sequence[int]]) -> str:
+    """The name with a range for each number."""
+    left = iter(values)
+    return NUMBER.sub(lambda _: _ranged(next(left)), name)
 
 
 def _pattern(stack: str, layers: tuple[int, ...], name: str, rows: Sequence[_KindRow]) -> Pattern:

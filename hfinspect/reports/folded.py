@@ -1,18 +1,13 @@
 """Tensors of equal layers and experts as one row: ``model.layers.[0-31].mlp.up_proj.weight``."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from ..analysis.kinds import NUMBER, grids
 from ..core.tensor import TensorInfo
 from ..core.verdicts import AuditFinding
 from ..explaining.count_tree import numbered
-
-Found = TypeVar("Found")
-
-#: A number between dots: of a layer, an expert, a stage.
-_NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
 
 
 class FoldedRows(NamedTuple):
@@ -46,8 +41,8 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
     place of a tie are one row, and only where every combination of the numbers is there."""
     alike: dict[object, list[tuple[tuple[int, ...], TensorInfo]]] = {}
     for tensor in tensors:
-        numbers = tuple(int(number) for number in _NUMBER.findall(tensor.name))
-        masked = _NUMBER.sub("#", tensor.name)
+        numbers = tuple(int(number) for number in NUMBER.findall(tensor.name))
+        masked = NUMBER.sub("#", tensor.name)
         key = (
             masked,
             tensor.shape,
@@ -63,7 +58,7 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
     return [
         FoldedRows(_named(tensors[0].name, values), tensors[0], tuple(tensors))
         for group in alike.values()
-        for values, tensors in _grids(group, 0)
+        for values, tensors in grids(group)
     ]
 
 
@@ -73,34 +68,17 @@ def folded_findings(findings: Iterable[AuditFinding]) -> list[tuple[AuditFinding
     alike: dict[object, list[tuple[tuple[int, ...], AuditFinding]]] = {}
     for finding in findings:
         name = finding.tensor or ""
-        key = replace(finding, tensor=_NUMBER.sub("#", name))
-        numbers = tuple(int(number) for number in _NUMBER.findall(name))
+        key = replace(finding, tensor=NUMBER.sub("#", name))
+        numbers = tuple(int(number) for number in NUMBER.findall(name))
         alike.setdefault(key, []).append((numbers, finding))
     return [
         (replace(grid[0], tensor=_named(grid[0].tensor or "", values) or None), len(grid))
         for group in alike.values()
-        for values, grid in _grids(group, 0)
+        for values, grid in grids(group)
     ]
-
-
-def _grids(
-    group: Sequence[tuple[tuple[int, ...], Found]], place: int
-) -> list[tuple[list[list[int]], list[Found]]]:
-    """One for a group that is a full grid of numbers, else one for each value at ``place``: the
-    values of each number, and what they belong to."""
-    values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
-    cells = 1
-    for column in values:
-        cells *= len(column)
-    if cells == len(group) or place >= len(values):
-        return [(values, [finding for _, finding in group])]
-    split: dict[int, list[tuple[tuple[int, ...], Found]]] = {}
-    for item in group:
-        split.setdefault(item[0][place], []).append(item)
-    return [grid for part in split.values() for grid in _grids(part, place + 1)]
 
 
 def _named(name: str, values: Sequence[Sequence[int]]) -> str:
     """The name with a range for each number that varies."""
     ranges = iter(values)
-    return _NUMBER.sub(lambda _: numbered(tuple(next(ranges)), False), name)
+    return NUMBER.sub(lambda _: numbered(tuple(next(ranges)), False), name)

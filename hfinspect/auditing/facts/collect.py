@@ -300,12 +300,7 @@ class Collector:
             if path.lower().endswith(PICKLE_SUFFIXES)
             and (path not in names or names[path].kind is FileKind.FOREIGN)
         ]
-        results = self._ask([partial(scan_pickle_file, self.source, path) for path in others])
-        for path, result in zip(others, results, strict=True):
-            if isinstance(result, HfinspectError):
-                self._unread(f"the pickles of {path}", path, result, errors)
-            elif result:
-                scans[path] = result
+        self._scan(scan_pickle_file, others, "the pickles of {}", scans, errors)
         known = {r.fact.path for r in reads} | set(others)
         unnamed = [entry for path, entry in files.items() if path not in known]
         self._unnamed([*unnamed, *hidden], scans, errors)
@@ -331,10 +326,21 @@ class Collector:
         if left:
             what = f"whether {left:,} more files are pickles"
             self._leave(what, f"the first bytes of {len(paths):,} are checked")
-        results = self._ask([partial(scan_unnamed, self.source, path) for path in paths])
+        self._scan(scan_unnamed, paths, "whether {} is a pickle", scans, errors)
+
+    def _scan(
+        self,
+        scan: Callable[[Source, str], Scans],
+        paths: Sequence[str],
+        what: str,
+        scans: dict[str, Scans],
+        errors: dict[str, HfinspectError],
+    ) -> None:
+        """The pickles of each file; ``what`` is left open of one that cannot be read."""
+        results = self._ask([partial(scan, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
-                self._unread(f"whether {path} is a pickle", path, result, errors)
+                self._unread(what.format(path), path, result, errors)
             elif result:
                 scans[path] = result
 
@@ -390,12 +396,15 @@ class Collector:
             self._leave(f"what {_several(these)} make their loaders do", why, only)
         return tuple(gadgets)
 
+    def _first(self, paths: list[str], most: int, what: str) -> list[str]:
+        """At most so many; it is noted where there are more."""
+        if len(paths) > most:
+            self._leave(f"{len(paths) - most:,} {what}", f"only {most} are checked")
+        return paths[:most]
+
     def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
-        if len(paths) > MAX_TEMPLATE_FILES:
-            what = f"{len(paths) - MAX_TEMPLATE_FILES:,} chat templates"
-            self._leave(what, f"only {MAX_TEMPLATE_FILES} are checked")
-        paths = paths[:MAX_TEMPLATE_FILES]
+        paths = self._first(paths, MAX_TEMPLATE_FILES, "chat templates")
         results = self._ask([partial(read_template, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
@@ -405,10 +414,7 @@ class Collector:
 
     def _yaml(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith(ENDINGS)]
-        if len(paths) > MAX_YAML_FILES:
-            what = f"{len(paths) - MAX_YAML_FILES:,} files of YAML"
-            self._leave(what, f"only {MAX_YAML_FILES} are checked")
-        paths = paths[:MAX_YAML_FILES]
+        paths = self._first(paths, MAX_YAML_FILES, "files of YAML")
         reads = [partial(self.source.read, path, 0, MAX_YAML_BYTES + 1) for path in paths]
         texts: dict[str, str] = {}
         for path, data in zip(paths, self._ask(reads), strict=True):

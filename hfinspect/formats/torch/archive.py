@@ -5,7 +5,7 @@ and since 2.1 ``byteorder`` (caffe2/serialize/inline_container.h). Members with 
 never read; what is known of them comes from the directory.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -191,19 +191,8 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
 def _scan_code(file: Windows, directory: ZipDirectory, where: str) -> list[tuple[str, PickleScan]]:
     """What in the code of a TorchScript archive reaches out of the model."""
     members = [entry for entry in directory.entries if is_code(entry.name)]
-    errors: list[tuple[str, HfinspectError]] = []
-    if len(members) > MAX_CODE_MEMBERS:
-        problem = f"{len(members) - MAX_CODE_MEMBERS:,} files of code are not checked"
-        errors.append(("archive", LimitError(file.path, problem, expected=f"{MAX_CODE_MEMBERS:,}")))
-    for entry in members[:MAX_CODE_MEMBERS]:
-        path = f"{file.path}/{entry.name}"
-        try:
-            data = read_member(file, entry, MAX_CODE)
-        except (FormatError, LimitError, UnsupportedFormatError) as error:
-            errors.append((entry.name, error))
-            continue
-        errors += [(entry.name, error) for error in reaching_operators(path, data)]
-    return [(f"{where}{name}", PickleScan((), error, 0)) for name, error in errors]
+    limits = MAX_CODE_MEMBERS, MAX_CODE
+    return _scan_texts(file, members, where, "files of code", limits, reaching_operators)
 
 
 def _scan_exported(
@@ -213,17 +202,31 @@ def _scan_exported(
     if not is_exported([entry.name for entry in directory.entries]):
         return []
     texts = [entry for entry in directory.entries if entry.name.lower().endswith(".json")]
+    limits = MAX_JSON_MEMBERS, MAX_JSON
+    return _scan_texts(file, texts, where, "members of JSON", limits, odd_texts)
+
+
+def _scan_texts(
+    file: Windows,
+    members: Sequence[ZipEntry],
+    where: str,
+    what: str,
+    limits: tuple[int, int],
+    judge: Callable[[str, bytes], Iterable[HfinspectError]],
+) -> list[tuple[str, PickleScan]]:
+    """What ``judge`` finds in the members; ``limits`` are of their number and of one's bytes."""
+    most, most_bytes = limits
     errors: list[tuple[str, HfinspectError]] = []
-    if len(texts) > MAX_JSON_MEMBERS:
-        problem = f"{len(texts) - MAX_JSON_MEMBERS:,} members of JSON are not checked"
-        errors.append(("archive", LimitError(file.path, problem, expected=f"{MAX_JSON_MEMBERS:,}")))
-    for entry in texts[:MAX_JSON_MEMBERS]:
+    if len(members) > most:
+        problem = f"{len(members) - most:,} {what} are not checked"
+        errors.append(("archive", LimitError(file.path, problem, expected=f"{most:,}")))
+    for entry in members[:most]:
         try:
-            data = read_member(file, entry, MAX_JSON)
+            data = read_member(file, entry, most_bytes)
         except (FormatError, LimitError, UnsupportedFormatError) as error:
             errors.append((entry.name, error))
             continue
-        errors += [(entry.name, error) for error in odd_texts(f"{file.path}/{entry.name}", data)]
+        errors += [(entry.name, error) for error in judge(f"{file.path}/{entry.name}", data)]
     return [(f"{where}{name}", PickleScan((), error, 0)) for name, error in errors]
 
 

@@ -101,15 +101,23 @@ class _Layer(NamedTuple):
                 yield name, numbers
 
 
-def gguf_model(inspection: Inspection, prediction: Prediction | None) -> GgufModel | str:
-    """The file, or why it is not known."""
-    if inspection.format == "gguf":
-        return _as_read(inspection)
+def unpredicted(inspection: Inspection, prediction: Prediction | None) -> str:
+    """Why the tensors of the config are not those of the model; empty where they are."""
     if prediction is None or prediction.family is None:
         return "the catalog does not describe the class"
     compared = inspection.expectation
     if inspection.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"
+    return ""
+
+
+def gguf_model(inspection: Inspection, prediction: Prediction | None) -> GgufModel | str:
+    """The file, or why it is not known."""
+    if inspection.format == "gguf":
+        return _as_read(inspection)
+    why = unpredicted(inspection, prediction)
+    if why or prediction is None:
+        return why
     return prediction.made(
         "gguf", inspection.facts, lambda: _Converter(inspection, prediction).model()
     )

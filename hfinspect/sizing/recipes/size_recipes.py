@@ -11,7 +11,7 @@ from ...core.recipe_bytes import RecipeSize
 from ...core.results import Inspection
 from ...core.tensor import nbytes_of
 from ...trees.prediction import Prediction
-from .as_gguf import gguf_model
+from .as_gguf import gguf_model, unpredicted
 from .ggml_mixes import GgufModel, mixed, padded, refusal, stored_bytes
 from .packed_recipes import packed_as
 from .recipe_names import DEFAULT_RECIPES, Recipe, find_recipe
@@ -109,16 +109,6 @@ class SizedRecipes:
         if self._found.format == "gguf" or not apart:
             return known
         return replace(known, note=f"without the parts {', '.join(apart)}: a file of their own")
-
-
-def unpredicted(inspection: Inspection, prediction: Prediction | None) -> str:
-    """Why the tensors of the config are not those of the model; empty where they are."""
-    if prediction is None or prediction.family is None:
-        return "the catalog does not describe the class"
-    compared = inspection.expectation
-    if inspection.source == "checkpoint" and compared is not None and compared.reshaped:
-        return "the files hold other shapes than config.json says"
-    return ""
 
 
 _UNTIL = ": dtypes and bytes are unknown"

@@ -93,17 +93,12 @@ class _Backend:
         self._library = sys.modules[type(inner).__module__.partition(".")[0]]
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **more: Any) -> Any:
-        wait = time_left(timeout, self._library.ConnectTimeout)
-        if wait is None:
-            stream = self._inner.connect_tcp(host, port, timeout=wait, **more)
-        else:
-            # Looking up a name knows no timeout.
-            stream = elsewhere(
-                lambda: self._inner.connect_tcp(host, port, timeout=wait, **more),
-                wait,
-                self._library.ConnectTimeout,
-            )
-        return _Stream(stream, self._library)
+        # Looking up a name knows no timeout.
+        return _connected(
+            lambda wait: self._inner.connect_tcp(host, port, timeout=wait, **more),
+            timeout,
+            self._library,
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -130,19 +125,24 @@ class _Stream:
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> Any:
-        wait = time_left(timeout, self._library.ConnectTimeout)
-        if wait is None:
-            stream = self._inner.start_tls(ssl_context, server_hostname, wait)
-        else:
-            stream = elsewhere(
-                lambda: self._inner.start_tls(ssl_context, server_hostname, wait),
-                wait,
-                self._library.ConnectTimeout,
-            )
-        return _Stream(stream, self._library)
+        return _connected(
+            lambda wait: self._inner.start_tls(ssl_context, server_hostname, wait),
+            timeout,
+            self._library,
+        )
 
     def close(self) -> None:
         self._inner.close()
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
+
+
+def _connected(
+    connect: Callable[[float | None], Any], timeout: float | None, library: Any
+) -> _Stream:
+    """A connection that is made in what is left of the time, where there is a limit."""
+    over = library.ConnectTimeout
+    wait = time_left(timeout, over)
+    stream = connect(None) if wait is None else elsewhere(lambda: connect(wait), wait, over)
+    return _Stream(stream, library)
