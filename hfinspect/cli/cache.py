@@ -1,7 +1,5 @@
 """``hfinspect cache info|clear``: headers kept on this machine."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

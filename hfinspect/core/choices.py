@@ -4,8 +4,6 @@ The library checks them, the command line shows and completes them. Formats are 
 ``reports/registry.py``; engines those of ``sizing/engines/registry.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 

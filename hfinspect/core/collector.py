@@ -1,7 +1,5 @@
 """Python's collector of cycles, which rests while much is made that has none."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ which class reads which nested section, and which heads must divide a width; ``c
 the names of all fields; tests/oracle/record_config_keys.py writes both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cache

@@ -4,8 +4,6 @@ Some repeat themselves much. A wheel has those as xz streams, ``<name>.xz``, whi
 of the space that its own compression needs (``tests/packaging/pack_data.py``).
 """
 
-from __future__ import annotations
-
 import json
 import pkgutil
 from typing import Any

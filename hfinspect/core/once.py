@@ -1,7 +1,5 @@
 """What is made of an object, made once for as long as the object lives."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Paths that strangers wrote: in an index, in a config, inside an archive."""
 
-from __future__ import annotations
-
 import re
 
 #: Longer than any path a file system or the Hub takes.

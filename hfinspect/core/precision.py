@@ -1,7 +1,5 @@
 """The dtype or packing of a model in a few words."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from .results import Inspection

@@ -1,7 +1,5 @@
 """How far a long reading has come, for whoever wants to show it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """Text from strangers, made safe to show."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 

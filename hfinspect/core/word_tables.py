@@ -1,7 +1,5 @@
 """Long tables of words, written as text: many on a line, and all that mean the same in one row."""
 
-from __future__ import annotations
-
 
 def pairs(text: str) -> dict[str, str]:
     """Word -> word: ``"sklearn=scikit-learn torch=PyTorch"``."""

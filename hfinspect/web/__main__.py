@@ -1,7 +1,5 @@
 """``python -m hfinspect.web --output DIR [--pyodide DIR]``: the app as static files."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ needed. ``hfinspect.bin`` is this package as a zip archive without compression, 
 ``README.md`` says how to host the folder; ``hashes.json`` has the sha256 of each file.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

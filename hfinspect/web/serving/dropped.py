@@ -5,8 +5,6 @@ The page keeps one request open (``next_part``) while it waits for an answer; th
 the last part and takes the next order back.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

@@ -9,8 +9,6 @@
   is, and that of another user is refused even with the token.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets

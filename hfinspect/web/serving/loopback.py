@@ -5,8 +5,6 @@ it may take to arrive. Nothing in a request is a path of this disk: the page's f
 and what a question names is opened by ``sources``, below the folders that were named alone.
 """
 
-from __future__ import annotations
-
 import http.server
 import io
 import json

@@ -1,7 +1,5 @@
 """The models of this machine that the page offers: in named folders, and in the Hub's cache."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
