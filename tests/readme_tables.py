@@ -87,9 +87,22 @@ def names() -> str:
 
 
 def columns() -> str:
-    from hfinspect.scanning.rows import columns_table
+    from hfinspect.scanning import rows
 
-    return columns_table()
+    lines = ["| column | type | meaning |", "| --- | --- | --- |"]
+    for group, note in (
+        (rows.LEADING, ""),
+        (rows.COLUMNS, ""),
+        (rows.MEMORY_COLUMNS, " (`--on`)"),
+        (rows.AUDIT_COLUMNS, " (`--audit`)"),
+        (rows.TOTALS_COLUMNS, " (`--totals-only`)"),
+    ):
+        lines += [
+            f"| `{name}` | {column.kind} | {column.meaning}{note} |"
+            for name, column in group.items()
+            if group is rows.COLUMNS or name not in rows.COLUMNS
+        ]
+    return "\n".join(lines)
 
 
 def limits() -> str:

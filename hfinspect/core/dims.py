@@ -9,7 +9,7 @@ tracked (+, -, *, exact //); anything else gives a plain int, which then shows a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -74,22 +74,6 @@ def _joins(op: str, right: Expr) -> bool:
 
 def _precedence(expr: Expr) -> int:
     return _PRECEDENCE[expr.op] if isinstance(expr, Binary) else 3
-
-
-def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
-    """The expression's number for given symbol values; KeyError names a missing symbol."""
-    if isinstance(expr, Constant):
-        return expr.value
-    if isinstance(expr, Symbol):
-        return int(values[expr.name])
-    left, right = evaluate(expr.left, values), evaluate(expr.right, values)
-    if expr.op == "+":
-        return left + right
-    if expr.op == "-":
-        return left - right
-    if expr.op == "*":
-        return left * right
-    return left // right
 
 
 def symbols(expr: Expr) -> Iterator[Symbol]:

@@ -329,21 +329,3 @@ def meanings() -> dict[str, str]:
     """Column -> what it says."""
     groups = (LEADING, COLUMNS, MEMORY_COLUMNS, AUDIT_COLUMNS, TOTALS_COLUMNS)
     return {name: column.meaning for group in groups for name, column in group.items()}
-
-
-def columns_table() -> str:
-    """All columns as a markdown table, for the documentation."""
-    lines = ["| column | type | meaning |", "| --- | --- | --- |"]
-    for group, note in (
-        (LEADING, ""),
-        (COLUMNS, ""),
-        (MEMORY_COLUMNS, " (`--on`)"),
-        (AUDIT_COLUMNS, " (`--audit`)"),
-        (TOTALS_COLUMNS, " (`--totals-only`)"),
-    ):
-        lines += [
-            f"| `{name}` | {column.kind} | {column.meaning}{note} |"
-            for name, column in group.items()
-            if group is COLUMNS or name not in COLUMNS
-        ]
-    return "\n".join(lines)

@@ -56,17 +56,6 @@ class Adapters:
         return (*plain, *_of_experts(self.gate_up, self.down, rank))
 
 
-def adapted(
-    prediction: Prediction, rank: int, targets: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[AdaptedGroup, ...]]:
-    """The targets (peft's default where none are given) and the adapters that they make.
-
-    Raises UsageError as ``find_adapters`` does.
-    """
-    adapters = find_adapters(prediction, targets)
-    return adapters.names, adapters.groups(rank)
-
-
 def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     """What gets an adapter at these targets, peft's default where there are none.
 

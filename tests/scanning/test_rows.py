@@ -23,12 +23,12 @@ from hfinspect.scanning.rows import (
     TOTALS_COLUMNS,
     Row,
     chosen_columns,
-    columns_table,
     types_of,
 )
 from hfinspect.scanning.targets import below, from_file, from_lines, part
 
 from ..cli.program import ROOT
+from ..readme_tables import columns
 
 COLUMNS_HERE = (*LEADING, "parameters", "tied", "dtype")
 
@@ -187,7 +187,7 @@ def test_every_column_is_in_the_schema_and_the_table() -> None:
     for name, kind in types_of(names).items():
         if name not in ("status", "target"):
             assert schema["properties"][name]["type"] == [kinds[kind], "null"]
-    table = columns_table()
+    table = columns()
     assert all(f"| `{name}` | " in table for name in names)
 
 

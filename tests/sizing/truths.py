@@ -18,7 +18,7 @@ from typing import Any
 
 import hfinspect
 from hfinspect.sizing.activations import Step, framework_kept, korthikanti
-from hfinspect.sizing.lora import adapted
+from hfinspect.sizing.lora import find_adapters
 from hfinspect.sizing.optimizers import Trained, find_optimizer, state_bytes
 from hfinspect.sizing.training import PRECISIONS
 from hfinspect.sizing.zero import deepspeed_estimate, divides, share
@@ -172,7 +172,7 @@ def _of_model(name: str, of: dict[str, Any], config: dict[str, Any]) -> float | 
     prediction = hfinspect.predict(config)
     if name.startswith("peft"):
         named = ("all-linear",) if of["asked"] == "all-linear" else ()
-        return sum(group.parameters for group in adapted(prediction, of["r"], named)[1])
+        return sum(group.parameters for group in find_adapters(prediction, named).groups(of["r"]))
     if name.startswith("tf-act"):
         kept = framework_kept(prediction, config, Step(of["s"], of["b"], "eager"))
         if isinstance(kept, str):
