@@ -9,7 +9,7 @@ from typing import Final
 
 from ..core.checkpoint import Finding
 from ..core.choices import Severity
-from ..core.text import clean
+from ..core.text import clean, first_of
 from ..core.tokenizer_facts import SpecialToken, TokenizerFacts
 
 #: Names of models that are made for conversations.
@@ -105,9 +105,8 @@ def _templates(facts: TokenizerFacts, model: str) -> Iterator[Finding]:
             text = f"{name} was not read: {one.problem}"
             yield Finding("template-unread", text, one.file, severity="note")
         if one.unknown:
-            shown = ", ".join(clean(token, 40) for token in one.unknown[:_NAMED])
-            more = f" and {len(one.unknown) - _NAMED} more" if len(one.unknown) > _NAMED else ""
-            text = f"{name} writes {shown}{more}, which the vocabulary does not have"
+            shown = first_of([clean(token, 40) for token in one.unknown], _NAMED)
+            text = f"{name} writes {shown}, which the vocabulary does not have"
             yield Finding("template-token", text, one.file)
     has_tokenizer = facts.vocabulary.file or any(
         path.rpartition("/")[2] == "tokenizer_config.json" for path in facts.files

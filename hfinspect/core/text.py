@@ -1,7 +1,7 @@
 """Text from strangers, made safe to show."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 #: Longest piece of foreign text shown in a message; names of real tensors stay below 200.
 MAX_SHOWN = 300
@@ -51,6 +51,17 @@ def of_type(value: object) -> str:
 def more_are(count: int, noun: str) -> str:
     """``1 more row is``, ``12 more rows are``."""
     return f"1 more {noun} is" if count == 1 else f"{count:,} more {noun}s are"
+
+
+def first_of(names: Sequence[str], most: int, more: str = "more") -> str:
+    """``a, b and 3 more``: the first names, and how many others there are."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left:,} {more}" if left > 0 else "")
+
+
+def shape_text(shape: Iterable[int], times: str = "x") -> str:
+    """``32x64``; ``scalar`` of none."""
+    return times.join(str(int(size)) for size in shape) or "scalar"
 
 
 def with_rounded(number: int) -> str:

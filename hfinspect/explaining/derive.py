@@ -14,6 +14,7 @@ from ..core.formula import Formula
 from ..core.ledger_lines import Letter
 from ..core.overrides import WITHOUT_EFFECT
 from ..core.results import Inspection
+from ..core.text import shape_text
 from ..trees.prediction import Prediction
 from .attention import described
 from .conventions import counts_of
@@ -181,7 +182,7 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
             if spec is None:  # labelled by a name that is not the tree's (GGUF)
                 size = math.prod(expected)
             if info.parameters != size:
-                text = f"of shape {_shape(stored)}, predicted {_shape(expected)}"
+                text = f"of shape {shape_text(stored)}, predicted {shape_text(expected)}"
                 yield TensorDifference(info.name, text, info.parameters - size)
         elif spec is not None and not spec.saved:
             yield TensorDifference(
@@ -189,7 +190,3 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
             )
         elif spec is not None and spec.tied_to is not None:
             yield TensorDifference(info.name, "stored, though the class ties it", info.parameters)
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "x".join(str(size) for size in shape) or "scalar"

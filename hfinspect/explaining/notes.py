@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.components import Component, Role
 from ..core.explanation import Remark
-from ..core.text import with_rounded
+from ..core.text import first_of, with_rounded
 from ..trees.modules import Module, each_module
 from .count_tree import CountBranch, CountLeaf, Stack, leaves
 from .ledger import Ledger
@@ -215,8 +215,7 @@ def _left_out(all_leaves: Found) -> Iterator[str]:
     if saved:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
         names = list(dict.fromkeys(name for name, _, _ in saved))
-        more = f" and {len(names) - MAX_BUFFERS} more" if len(names) > MAX_BUFFERS else ""
-        listed = ", ".join(names[:MAX_BUFFERS]) + more
+        listed = first_of(names, MAX_BUFFERS)
         yield f"buffers are not parameters: {elements:,} elements ({listed})"
     # Multi-token prediction has a line of its own, next to the total.
     unsaved = [

@@ -9,6 +9,7 @@ from ..core.checkpoint import Finding
 from ..core.choices import Severity
 from ..core.expectation import Expectation
 from ..core.tensor import TensorInfo
+from ..core.text import shape_text
 from ..errors import HfinspectError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
@@ -93,7 +94,7 @@ def _difference(of: HeldTensors, expectation: Expectation, source: str) -> str:
     if expectation.unexpected:
         parts.append(f"held, not predicted: {_examples(expectation.unexpected)}")
     sizes = [
-        f"{name} ({_shape(in_file)}, predicted {_shape(promised)})"
+        f"{name} ({shape_text(in_file)}, predicted {shape_text(promised)})"
         for name, (in_file, promised) in expectation.reshaped.items()
     ]
     if sizes:
@@ -105,7 +106,3 @@ def _examples(names: Sequence[str]) -> str:
     shown = ", ".join(name[:120] for name in names[:_EXAMPLES])
     more = len(names) - _EXAMPLES
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "x".join(str(size) for size in shape) or "scalar"

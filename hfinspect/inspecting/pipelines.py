@@ -18,6 +18,7 @@ from ..core.checkpoint import Finding
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member
+from ..core.text import first_of
 from ..errors import (
     ConfigError,
     HfinspectError,
@@ -224,9 +225,7 @@ def inspect_declared(
 
 def not_there(missing: Sequence[str]) -> str:
     """``vae/config.json is not there``: the configs of components that a pipeline lacks."""
-    more = len(missing) - _SHOWN
-    shown = ", ".join(missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-    return f"{shown} {'is' if len(missing) == 1 else 'are'} not there"
+    return f"{first_of(missing, _SHOWN)} {'is' if len(missing) == 1 else 'are'} not there"
 
 
 def _no_component(name: str, model: DeclaredModel) -> NothingToInspectError:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..core.results import Inspection
-from ..core.text import with_rounded
+from ..core.text import shape_text, with_rounded
 from ..explaining.low_rank import LowRank
 from .document import Block, Cell, Facts, Paragraph, Table, columns_of
 
@@ -50,7 +50,7 @@ def _modules(derived: LowRank) -> Table:
 def _others(derived: LowRank) -> Table:
     columns = columns_of("name; shape; tensors:int; parameters:int")
     rows = tuple(
-        (p.name, "×".join(str(int(size)) for size in p.shape) or "scalar", p.tensors, p.parameters)
+        (p.name, shape_text(p.shape, "×"), p.tensors, p.parameters)
         for p in derived.others[:MAX_ROWS]
     )
     more = "" if len(derived.others) <= MAX_ROWS else f", the first {MAX_ROWS}"

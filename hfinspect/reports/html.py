@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
-from ..core.text import byte_size, clean, clean_lines
+from ..core.text import byte_size, clean, clean_lines, first_of
 from . import grid
 from .document import Block, Column, Document, Facts, Paragraph, Picture, Preformatted, Table
 from .drawings import Chapter, MemoryCurves, StackedBar, Strips, Treemap, fewer, without_chapters
@@ -78,9 +78,8 @@ def _machine(text: str | None, left: Sequence[str]) -> str:
         return "</main>\n"
     why = ""
     if left:
-        names = ", ".join(_text(name) for name in left[:8])
-        more = f" and {len(left) - 8:,} more" if len(left) > 8 else ""
-        why = f" It would be too long for a page; left out of it: {names}{more}."
+        names = first_of([_text(name) for name in left], 8)
+        why = f" It would be too long for a page; left out of it: {names}."
     return (
         '<section id="json"><h2>JSON</h2><p>This page is the machine form too: the element '
         "<code>script#hfinspect</code> holds what <code>--format json</code> writes, "

@@ -4,7 +4,7 @@ variants of a repo, adapters, what a file says of itself."""
 from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
-from ..core.text import byte_size, method_word, with_rounded
+from ..core.text import byte_size, first_of, method_word, with_rounded
 from .document import Cell, Facts, Table, columns_of
 from .headline import build
 
@@ -106,8 +106,7 @@ def _plain(value: object) -> str:
 
 def listed(names: tuple[str, ...] | list[str]) -> str:
     """The first names, and how many more there are."""
-    more = len(names) - _MAX_NAMES
-    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return first_of(names, _MAX_NAMES)
 
 
 def members(inspection: Inspection, *, exact: bool = False) -> Table:

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.lazy_sequence import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, more_are, spelled, widths, with_rounded
+from ..core.text import byte_size, first_of, more_are, spelled, widths, with_rounded
 from . import media_lines
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
@@ -242,9 +242,7 @@ def _totals(inspection: Inspection) -> Facts:
 
 
 def _tied(tied: Mapping[str, str]) -> str:
-    shown = [f"{name} = {copies}" for name, copies in list(tied.items())[:3]]
-    more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
-    return ", ".join(shown) + more
+    return first_of([f"{name} = {copies}" for name, copies in tied.items()], 3)
 
 
 def _stored(inspection: Inspection) -> str:

@@ -14,7 +14,7 @@ from ..core.footprint import Memory
 from ..core.overrides import titled
 from ..core.records import dataclass
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, shape_text, spelled
 from ..core.verdicts import AuditResult
 from ..explaining.low_rank import low_rank
 from ..sizing.curves import CurveInputs, Curves
@@ -334,7 +334,7 @@ def _tensor_row(p: Pattern, parts: Sequence[str]) -> tuple[Cell, ...]:
     return (
         own + p.name,
         p.tensors,
-        "×".join(str(int(size)) for size in p.shape) or "scalar",
+        shape_text(p.shape, "×"),
         p.dtype or "unknown",
         p.parameters,
         p.nbytes,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, first_of, spelled
 from .document import Cell, Document, Facts
 from .drawings import Chapter
 from .grid import Bar, Chart, Grid, GridColumn
@@ -107,9 +107,8 @@ def _facts(rows: Rows, types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "failed", ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     codes = Counter(code for row in rows for code in str(row.get("audit_codes") or "").split())
     if codes:
-        shown = [f"{code} in {count:,}" for code, count in codes.most_common(8)]
-        more = f" and {len(codes) - 8} more rules" if len(codes) > 8 else ""
-        yield "audit", ", ".join(shown) + more
+        shown = [f"{code} in {count:,}" for code, count in codes.most_common()]
+        yield "audit", first_of(shown, 8, "more rules")
 
 
 def _charts(rows: Rows, names: Sequence[str], sized: Sized | None) -> Iterator[Chart]:

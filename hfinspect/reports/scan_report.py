@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..core.scan_summary import RowGroups, ScanSummary, SizeClass
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, first_of, spelled
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
 from .drawings import Chapter
 from .page_names import page_names
@@ -66,9 +66,8 @@ def _facts(summary: ScanSummary) -> Iterator[tuple[str, str]]:
             text = f"{least}{group.different:,}; the most frequent is {first.name} ({share})"
             yield "architectures", text
     if summary.failures:
-        kinds = [f"{count:,} {kind}" for kind, count in [*summary.failures.items()][:6]]
-        more = len(summary.failures) - len(kinds)
-        yield "failed", ", ".join(kinds) + (f" and {more} more kinds" if more else "")
+        kinds = [f"{count:,} {kind}" for kind, count in summary.failures.items()]
+        yield "failed", first_of(kinds, 6, "more kinds")
 
 
 def _table(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..core.overrides import Override
 from ..core.tensor import TensorInfo
+from ..core.text import shape_text
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
 from .folded import folded, single
 
@@ -83,7 +84,7 @@ def _remark(rows: int, every: int, tensors: int, fold: bool) -> str:
 def _cells(t: TensorInfo) -> tuple[Cell, ...]:
     return (
         t.name,
-        "x".join(str(int(size)) for size in t.shape) or "scalar",
+        shape_text(t.shape),
         t.dtype or "unknown",
         t.parameters,
         str(t.component),

@@ -73,10 +73,6 @@ def reshaped_parameters(
                 yield c, c.infos[name], promised
 
 
-def shape_text(shape: tuple[int, ...]) -> str:
-    return "x".join(str(int(size)) for size in shape) or "scalar"
-
-
 def declared_dtype(config: Mapping[str, object] | None) -> str | None:
     """The config's dtype in the spelling of safetensors, None where it has none."""
     try:

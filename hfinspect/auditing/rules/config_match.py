@@ -6,6 +6,7 @@ from ...analysis.vocabulary_rows import config_number, token_embedding, vocab_si
 from ...core.components import Component
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
+from ...core.text import shape_text
 from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,
@@ -13,7 +14,6 @@ from ..facts.compared import (
     missing_parameters,
     reshaped_parameters,
     respelled,
-    shape_text,
 )
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ...checkpoints.filenames import FileKind
-from ...core.text import byte_size
+from ...core.text import byte_size, shape_text
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
@@ -96,19 +96,15 @@ def _differences(main: Copy, copy: Copy) -> Iterator[RuleFinding]:
     for name in sorted(shared):
         if ours[name].shape != theirs[name].shape:
             yield RuleFinding(
-                f"is of shape {_shape(theirs[name].shape)}",
+                f"is of shape {shape_text(theirs[name].shape)}",
                 copy.label,
                 name,
-                f"{_shape(ours[name].shape)}, as in {main.label}",
+                f"{shape_text(ours[name].shape)}, as in {main.label}",
             )
 
 
 def _worth_naming(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if not name.endswith(_OPTIONAL))
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape)) or "scalar"
 
 
 @rule("HI213", "case-only", "warning")

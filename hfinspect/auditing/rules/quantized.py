@@ -6,7 +6,7 @@ from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.decoding import Holds
 from ...analysis.quantization.packing import Packing
 from ...core.tensor import StoredTensor, TensorSpec
-from ..facts.compared import shape_text
+from ...core.text import shape_text
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
