@@ -32,7 +32,7 @@ from hfinspect.trees.prediction import predict
 from .record import FIXTURES, header_lines
 from .saved import config_for, model_class
 from .trace import FIXTURES as TRACE_FIXTURES
-from .trace import ROOT
+from .trace import ROOT, know_files
 
 TABLE = ROOT / "hfinspect" / "trees" / "float32.json"
 JUDGE = FIXTURES / "float32.json"
@@ -189,6 +189,7 @@ def main() -> int:
     import transformers
 
     transformers.logging.set_verbosity_error()
+    know_files()  # a type may be recorded right after its trace
     tables = record(options.types)
     if options.types:
         before = json.loads(TABLE.read_text())

@@ -195,7 +195,7 @@ def in_order(library: Transformers, kinds: Iterable[str]) -> list[str]:
 
 def trace(kind: str, *options: str) -> str:
     """Record a type in a process of its own: what that printed."""
-    command = [sys.executable, "-m", "tests.oracle", "trace", *options, kind]
+    command = [sys.executable, "-m", "tests.oracle", "trace", "--alone", *options, kind]
     try:
         done = subprocess.run(
             command, cwd=ROOT, timeout=PATIENCE, capture_output=True, text=True, check=False
