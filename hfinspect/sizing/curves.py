@@ -8,7 +8,7 @@ gives its number exactly.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -17,7 +17,6 @@ from ..core.footprint import Memory
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..errors import UsageError
-from ..trees.cache_layout import CacheItem
 from ..trees.prediction import Prediction
 from .cache_request import CachedLayer
 from .cache_request import CacheRequest as HeldCache
@@ -25,7 +24,7 @@ from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
 from .gguf_layers import layers_held
-from .kv_cache import bytes_held, cache_size, counted_keeps, kept_where
+from .kv_cache import Keeps, bytes_held, cache_size, keeps_under, kept_where
 from .memory_request import MemoryRequest
 from .parallel import divided
 from .plan import refused, shared_by
@@ -193,12 +192,7 @@ def _of_engine(
             if any(engine.not_held(item, dtype) for item in rows):
                 continue
             cache_request = replace(own, dtype=dtype)
-            paged, blocks = engine.in_pages(layers, cache_request)
-            # Plain numbers: sums over many contexts need no formula.
-            counted = {
-                (item, None if window is None else int(window)): layers_there
-                for (item, window), layers_there in counted_keeps(blocks.in_groups(paged)).items()
-            }
+            counted, blocks = keeps_under(layers, engine, cache_request)
             caches = tuple(
                 corners(_cache(counted, blocks, replace(cache_request, batch=b), contexts))
                 for b in batches
@@ -207,7 +201,7 @@ def _of_engine(
 
 
 def _cache(
-    counted: Mapping[tuple[CacheItem, int | None], int],
+    counted: Keeps,
     engine: Engine,
     cache: HeldCache,
     contexts: Sequence[int],

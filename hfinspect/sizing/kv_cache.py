@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeAlias
 
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
@@ -178,10 +179,7 @@ def cache_size(
 
     Raises UsageError for a dtype that cannot hold what the layers keep.
     """
-    for item in (item for layer in layers for item in layer.keys_values):
-        reason = engine.not_held(item, request.dtype)
-        if reason:
-            raise UsageError(f"cache dtype {request.dtype}", "does not fit the model", hint=reason)
+    _check_held(layers, engine, request)
     layers, engine = engine.in_pages(layers, request)
     own, layers = layers, engine.in_groups(layers)
     groups = _groups(layers, engine, request)
@@ -259,6 +257,33 @@ def _groups(
     return groups
 
 
+def _check_held(layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest) -> None:
+    for item in (item for layer in layers for item in layer.keys_values):
+        reason = engine.not_held(item, request.dtype)
+        if reason:
+            raise UsageError(f"cache dtype {request.dtype}", "does not fit the model", hint=reason)
+
+
+#: What layers keep, with its window -> how many layers do.
+Keeps: TypeAlias = Mapping[tuple[CacheItem, int | None], int]
+
+
+def keeps_under(
+    layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest
+) -> tuple[Keeps, Engine]:
+    """What an engine holds of layers in its pages and groups, and the engine with these: for
+    ``bytes_held`` at any context and batch. Windows are plain numbers, as sums over many contexts
+    need no formula.
+
+    Raises UsageError for a dtype that cannot hold what the layers keep.
+    """
+    _check_held(layers, engine, request)
+    paged, engine = engine.in_pages(layers, request)
+    counted = counted_keeps(engine.in_groups(paged)).items()
+    plain = {(one, None if window is None else int(window)): n for (one, window), n in counted}
+    return plain, engine
+
+
 def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | None], int]:
     """What layers keep, with its window, and how many layers do."""
     counted: dict[tuple[CacheItem, int | None], int] = {}
@@ -270,10 +295,8 @@ def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | 
     return counted
 
 
-def bytes_held(
-    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, request: CacheRequest
-) -> int:
-    """``cache_size(...).nbytes`` of layers that were counted before: for many contexts at once."""
+def bytes_held(counted: Keeps, engine: Engine, request: CacheRequest) -> int:
+    """``cache_size(...).nbytes`` of what ``keeps_under`` counted: for many contexts at once."""
     total = 0
     for (item, window), count in counted.items():
         if isinstance(item, KeysValues):

@@ -43,7 +43,7 @@ from .parallel import (
     stage_weights,
 )
 from .reading import count_reading
-from .sizer import Sizer, sizer
+from .sizer import ContextSum, Sizer, sizer
 
 
 def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryRequest) -> Memory:
@@ -115,10 +115,10 @@ def _judged(
             and request.engine.default_cache_dtype is None
         )
         dtype = "F32" if wide else request.dtype
-        sized = plan(flat, prediction, replace(request, width=None, dtype=dtype, device=None))
-        if sized.total is None or sized.workspace is None:
+        sums = _sums(flat, prediction, replace(request, width=None, dtype=dtype, device=None))
+        if sums is None or sums.total is None or sums.workspace is None:
             return None
-        return sized.total + (sized.workspace.activation if width == "float32" else 0)
+        return sums.total + (sums.workspace.activation if width == "float32" else 0)
 
     card = memory.smallest_card
     no_sum = memory.main is None or memory.weights.nbytes is None
@@ -126,6 +126,19 @@ def _judged(
         card = usual_card(memory, inspection, request, at_width)
     verdict = decided(memory, inspection, request, at_width)
     return replace(memory, verdict=verdict, smallest_card=card)
+
+
+def _sums(
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
+) -> ContextSum | None:
+    """The main sum of ``plan`` alone; None where the cache is not known."""
+    layers, reason = _layers(inspection, prediction, request)
+    contexts = _contexts(inspection.facts.context, request.context)
+    if reason or not contexts:
+        return None
+    weights = with_adapter(weights_of(inspection), request)
+    root = prediction or tree_of_file(inspection)
+    return sizer(inspection, root, layers, weights, request).sums(contexts[-1], request.batch)
 
 
 def shared_by(
@@ -242,7 +255,9 @@ def _with_cache(
         smallest_card=None if main.total is None else smallest_card(partial(sized.holds, main)),
         stages=sized.shown_stages(main.context, batch) if known else (),
         **(_longest(sized, own, main) if limited else {}),
-        max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH) if limited else None,
+        max_batch=largest(lambda n: sized.sums(main.context, n).fits, MAX_BATCH)
+        if limited
+        else None,
     )
 
 
@@ -258,8 +273,8 @@ def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
     whether the device holds more; without such an end None where any length fits."""
     end = max(own, main.context) if own else MAX_CONTEXT
     batch = sized.request.batch
-    longest = largest(lambda n: sized.at(n, batch).fits, end)
-    more = longest == end and (not own or bool(sized.at(end + 1, batch).fits))
+    longest = largest(lambda n: sized.sums(n, batch).fits, end)
+    more = longest == end and (not own or bool(sized.sums(end + 1, batch).fits))
     return {"max_context": longest if own or not more else None, "holds_more": more}
 
 

@@ -28,7 +28,7 @@ from .largest import largest
 from .memory_request import MAX_CONTEXT, MemoryRequest
 from .own_cache import USUAL_CONTEXTS
 from .plan import shared_by, weights_of, with_adapter
-from .sizer import sizer
+from .sizer import Sizer, sizer
 
 #: Gigabytes of the cards that most people have, where none is named.
 USUAL_CARDS: Final = (8, 12, 16, 24, 48, 80)
@@ -101,22 +101,23 @@ def _of_cache(
     )
 
     @cache
-    def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
+    def under(engine: Engine, device: Device | None, wide: bool) -> Sizer:
         cache_request = replace(sized.cache_request, dtype="F32") if wide else sized.cache_request
-        at_dtype = replace(
-            sized, cache_request=cache_request, request=replace(sized.request, engine=engine)
-        )
-        sums = at_dtype.at(context, request.batch)
+        wanted = replace(sized.request, engine=engine, device=device)
+        return replace(sized, cache_request=cache_request, request=wanted)
+
+    @cache
+    def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
+        sums = under(engine, None, wide).sums(context, request.batch)
         if sums.workspace is None:
-            return sums.cache.nbytes, 0
+            return sums.cache, 0
         # As in the verdict: activations of twice the bytes.
-        return sums.cache.nbytes, sums.workspace.nbytes + wide * sums.workspace.activation
+        return sums.cache, sums.workspace.nbytes + wide * sums.workspace.activation
 
     limits = _of_any_width(inspection, request) if weights.nbytes is None else None
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         engine = sized.request.engine.on_device(card.capacity or card.nbytes, card.name)
-        on_card = replace(sized, request=replace(sized.request, engine=engine, device=card))
         each = _on_each(size, memory, request, card)
 
         def fit_at(context: int) -> HeldAt:
@@ -124,7 +125,7 @@ def _of_cache(
                 lowest = (each or (0,))[0] + more(engine, context, False)[0] // card.count
                 return HeldAt(context, None, False if lowest > card.nbytes else None)
             if size.name == STORED:
-                sums = on_card.at(context, request.batch)
+                sums = under(engine, card, False).sums(context, request.batch)
                 if sums.total is not None or limits is None:
                     return HeldAt(context, sums.total, sums.fits)
                 narrow = limits[0] + sum(more(engine, context, False))
@@ -145,7 +146,8 @@ def _of_cache(
         at = tuple(map(fit_at, columns))
         if None in [fit_at(1).fits, *(one.fits for one in at)]:
             return OnCard(card.name, card.nbytes, at)
-        longest = largest(lambda tokens: fit_at(tokens).fits, end)
+        tried = dict(zip(columns, (one.fits for one in at), strict=True))
+        longest = largest(lambda tokens: fit_at(tokens).fits, end, tried)
         beyond = longest == end and (not own or bool(fit_at(end + 1).fits))
         return OnCard(card.name, card.nbytes, at, longest if own or not beyond else None, beyond)
 

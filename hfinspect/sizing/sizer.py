@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
 
 from ..core.cache_size import CacheSize
-from ..core.footprint import AtContext, Stage, WeightBytes
+from ..core.footprint import AtContext, Stage, WeightBytes, Workspace
 from ..core.media_tokens import MediaTokens
 from ..core.records import dataclass
 from ..core.results import Inspection
@@ -15,11 +17,19 @@ from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
 from .cards import Card
 from .engines.cache_dtypes import bytes_an_element
+from .engines.interface import Engine
 from .gguf_layers import (
     deepstack_layers,
     indexing_of,
 )
-from .kv_cache import cache_size, decoder_blocks, decoder_stacks
+from .kv_cache import (
+    Keeps,
+    bytes_held,
+    cache_size,
+    decoder_blocks,
+    decoder_stacks,
+    keeps_under,
+)
 from .memory_request import MemoryRequest
 from .offload import Parts, Splitter, weights_by_layer
 from .own_cache import (
@@ -141,9 +151,20 @@ class StageLayers:
     weights: int | None
 
 
+class ContextSum(NamedTuple):
+    """Of the fullest device: its stage, the bytes of its cache, its workspace and all together,
+    and whether that fits the device that was named."""
+
+    stage: int
+    cache: int
+    workspace: Workspace | None
+    total: int | None
+    fits: bool | None
+
+
 @dataclass(frozen=True)
 class Sizer:
-    """Sums at any context and batch under one request."""
+    """ContextSum at any context and batch under one request."""
 
     stages: tuple[StageLayers, ...]
     limit: WorkspaceLimit
@@ -160,38 +181,51 @@ class Sizer:
         return max(known) if len(known) == len(weights) else None
 
     def at(self, context: int, batch: int) -> AtContext:
-        """The sum on the fullest device."""
+        """The sum on the fullest device, with what its cache consists of."""
+        at, _, workspace, total, fits = self.sums(context, batch)
+        stage, number = self.stages[at], at if len(self.stages) > 1 else None
+        cache = self._cache(stage, context, batch)
+        return AtContext(cache, workspace, total, fits, weights=stage.weights, stage=number)
+
+    def sums(self, context: int, batch: int) -> ContextSum:
+        """The numbers of ``at`` alone: a hundred contexts are tried for the longest that fits."""
         workspace = self.request.engine.workspace(self.limit, context, batch)
-        entries = [
-            AtContext(
-                cache,
-                workspace,
-                None
-                if stage.weights is None or workspace is None
-                else stage.weights + cache.nbytes + workspace.nbytes,
-                weights=stage.weights,
-                stage=i if len(self.stages) > 1 else None,
-            )
-            for i, stage in enumerate(self.stages)
-            for cache in [self._cache(stage, context, batch)]
+        request = replace(self.cache_request, tokens=context, batch=batch)
+        caches = [bytes_held(*keeps, request) for keeps in self._keeps]
+        totals = [
+            None
+            if stage.weights is None or workspace is None
+            else stage.weights + cache + workspace.nbytes
+            for stage, cache in zip(self.stages, caches, strict=True)
         ]
-        fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
-        device = self.request.device
-        if device is None or fullest.total is None or workspace is None:
-            return fullest
-        if isinstance(self.by_layer, Parts):
-            caches = self.cache_by_layer(context, batch)
-            entire = Splitter(self.by_layer, caches, workspace.nbytes, device).whole()
-            return replace(fullest, total=entire.fullest, fits=entire.fullest <= device.nbytes)
-        return replace(fullest, fits=fullest.total <= device.nbytes)
+        fullest = max(range(len(caches)), key=lambda i: totals[i] or caches[i])
+        total, fits, device = totals[fullest], None, self.request.device
+        if device is not None and total is not None and workspace is not None:
+            if isinstance(self.by_layer, Parts):
+                by_layer = self.cache_by_layer(context, batch)
+                total = Splitter(self.by_layer, by_layer, workspace.nbytes, device).whole().fullest
+            fits = total <= device.nbytes
+        return ContextSum(fullest, caches[fullest], workspace, total, fits)
+
+    @cached_property
+    def _keeps(self) -> list[tuple[Keeps, Engine]]:
+        return [self._counted(stage.layers) for stage in self.stages]
+
+    @cached_property
+    def _keeps_of_layers(self) -> dict[CachedLayer, tuple[Keeps, Engine]]:
+        layers = {layer for stage in self.stages for layer in stage.layers}
+        return {layer: self._counted((layer,)) for layer in layers}
+
+    def _counted(self, layers: Sequence[CachedLayer]) -> tuple[Keeps, Engine]:
+        return keeps_under(layers, self.request.engine, self.cache_request)
 
     def holds(self, main: AtContext, card: Card) -> bool:
         """Whether a card holds ``main`` under the engine's own settings on that card."""
         engine = self.request.engine.on_device(card.nbytes, card.name)
-        at, request = main, replace(self.request, engine=engine, device=None)
+        total, request = main.total, replace(self.request, engine=engine, device=None)
         if engine != self.request.engine:
-            at = replace(self, request=request).at(main.context, self.request.batch)
-        return at.total is not None and at.total <= engine.usable(card.nbytes)
+            total = replace(self, request=request).sums(main.context, self.request.batch).total
+        return total is not None and total <= engine.usable(card.nbytes)
 
     def with_cache(self, one: MediaTokens) -> MediaTokens:
         """With the bytes that the cache of all devices holds of one item alone."""
@@ -204,13 +238,10 @@ class Sizer:
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
         """Bytes that each layer keeps; equal ones are computed once."""
-        sizes: dict[CachedLayer, int] = {}
-        layers = [layer for stage in self.stages for layer in stage.layers]
-        for layer in layers:
-            if layer not in sizes:
-                one = StageLayers(range(1), (layer,), None)
-                sizes[layer] = self._cache(one, context, batch).nbytes
-        return [sizes[layer] for layer in layers]
+        request = replace(self.cache_request, tokens=context, batch=batch)
+        each = self._keeps_of_layers.items()
+        sizes = {layer: bytes_held(*keeps, request) for layer, keeps in each}
+        return [sizes[layer] for stage in self.stages for layer in stage.layers]
 
     def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:
         request = replace(self.cache_request, tokens=context, batch=batch)

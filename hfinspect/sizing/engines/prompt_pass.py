@@ -34,12 +34,13 @@ compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from ...core.footprint import Workspace
+from ...core.once import once_each
 from ...trees.modules import each_module
 from ..matrices import Matrix, matrices
 from ..workspace import RUNTIME_BYTES, WorkspaceLimit
@@ -180,6 +181,7 @@ def is_eager(name: str) -> bool:
     return name in WITHOUT_SDPA or name in _FALLS_BACK
 
 
+@once_each
 def has_rule(limit: WorkspaceLimit) -> bool:
     """Whether the limit may be given: layers with states, and encoders, differ by their code."""
     text = limit.config.get("text_config")
@@ -258,11 +260,17 @@ def _moments(
 
 def _let_go(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     """Rows of windowed layers that go after the prompt."""
-    elements = sum(
-        (int(item.key) + int(item.value)) * max(0, tokens - (layer.window - 1))
-        for layer in limit.layers
-        if layer.window is not None
-        for item in layer.keys_values
-        if not item.cross
-    )
+    windowed = _elements_by_window(limit).items()
+    elements = sum(each * max(0, tokens - (window - 1)) for window, each in windowed)
     return -(-batch * elements // limit.ranks) * limit.size
+
+
+@once_each
+def _elements_by_window(limit: WorkspaceLimit) -> Counter[int]:
+    """What a token's rows have in all layers of a window."""
+    counts: Counter[int] = Counter()
+    for layer in limit.layers:
+        if layer.window is not None:
+            rows = (item for item in layer.keys_values if not item.cross)
+            counts[int(layer.window)] += sum(int(item.key) + int(item.value) for item in rows)
+    return counts

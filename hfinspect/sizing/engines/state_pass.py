@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import Final
 
 from ...core.components import Component
+from ...core.once import once_each
 from ..matrices import matrices
 from ..workspace import WorkspaceLimit
 
@@ -40,10 +41,7 @@ _HEAD_GATES: Final = {"in_proj_ba": 2, "in_proj_b": 1, "b_proj": 1}
 
 def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     """Bytes of the widest layer with states for ``batch`` prompts; 0 without one."""
-    each_state = [state for layer in limit.layers for state in layer.states]
-    shapes = {state.name: state.shape for state in each_state}
-    every = [tuple(map(int, state.shape)) for state in each_state if state.name == "recurrent"]
-    recurrent = max(every, key=math.prod, default=())
+    shapes, recurrent = _shapes(limit)
     if not recurrent:
         return Fraction(0)
     if "widths of states" not in limit.by_rule:
@@ -76,6 +74,15 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     if "in_proj" not in rows:
         return Fraction(0)
     return batch * (stream + _mamba2(limit, recurrent, rows["in_proj"], convolved, tokens))
+
+
+@once_each
+def _shapes(limit: WorkspaceLimit) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
+    """The shape of each state by its name, and that of the largest recurrent one."""
+    every = [state for layer in limit.layers for state in layer.states]
+    recurrent = [tuple(map(int, state.shape)) for state in every if state.name == "recurrent"]
+    shapes = {state.name: state.shape for state in every}
+    return shapes, max(recurrent, key=math.prod, default=())
 
 
 def _mamba2(
