@@ -16,6 +16,7 @@ with what that program prints (tests/sizing/record_gguf_types.py).
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ...formats.gguf.ggml_types import GGML_TYPES_BY_NAME
@@ -154,7 +155,7 @@ def mixed(model: GgufModel, recipe: str, base: str, imatrix: bool) -> tuple[str,
         return tuple(base if _is_quantised(model, t) else t.dtype for t in model.tensors)
     chooser = _TypeChooser(model, recipe, base, imatrix)
     types = dict.fromkeys((tensor.name for tensor in model.tensors), "")
-    for tensor in sorted(model.tensors, key=_order):
+    for tensor in sorted(model.tensors, key=lambda one: _order(one.name)):
         if _is_quantised(model, tensor):
             types[tensor.name] = _fitting(chooser.type_of(tensor), tensor.shape[-1])
         else:
@@ -162,10 +163,15 @@ def mixed(model: GgufModel, recipe: str, base: str, imatrix: bool) -> tuple[str,
     return tuple(types[tensor.name] for tensor in model.tensors)
 
 
-def _order(tensor: GgufTensor) -> tuple[int, str]:
+# All recipes look at the names of one model.
+_for_each_recipe = lru_cache(maxsize=8192)
+
+
+@_for_each_recipe
+def _order(name: str) -> tuple[int, str]:
     """By layer, then by name: the order in which layers are counted."""
-    match = _LAYER.match(tensor.name)
-    return int(match[1]) if match else -1, tensor.name
+    match = _LAYER.match(name)
+    return int(match[1]) if match else -1, name
 
 
 def _is_quantised(model: GgufModel, tensor: GgufTensor) -> bool:
@@ -175,7 +181,12 @@ def _is_quantised(model: GgufModel, tensor: GgufTensor) -> bool:
         matrix = matrix[1:]
     if len(matrix) < 2 or not name.endswith("weight") or name in _STAYS_WHOLE:
         return False
-    return not any(part in name for part in (*_STAYS, *_STAYS_IN.get(model.architecture, ())))
+    return not _stays(name, model.architecture)
+
+
+@_for_each_recipe
+def _stays(name: str, architecture: str) -> bool:
+    return any(part in name for part in (*_STAYS, *_STAYS_IN.get(architecture, ())))
 
 
 def _fitting(kind: str, columns: int) -> str:
@@ -326,6 +337,7 @@ class _TypeChooser:
         return _OUTPUT_TYPES.get(self.recipe)
 
 
+@_for_each_recipe
 def _purpose(name: str) -> str:
     if name == "output.weight":
         return "head"
