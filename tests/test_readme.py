@@ -119,6 +119,11 @@ def test_the_readme_stays_short() -> None:
     assert [name for name in top if f"(docs/{name})" not in TEXTS["README.md"]] == []
 
 
+def test_a_release_is_told_on_a_screen() -> None:
+    for release in (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]:
+        assert len(release.splitlines()) <= 30, "say it shorter: the documents have the details"
+
+
 def test_the_change_log_counts_the_catalog() -> None:
     """Model types of transformers and of other code; classes of diffusers; names of timm."""
     fields = (ROOT / "hfinspect" / "core" / "config_fields.json").read_text()
