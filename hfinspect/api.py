@@ -268,7 +268,7 @@ def explain(call: ExplainCall) -> Explanation:
     from .explaining.reconcile import compared, parse_count
     from .inspecting.pipelines import folder_of, several_models
 
-    asked = None if call.against is None else parse_count(call.against)
+    request = None if call.against is None else parse_count(call.against)
     inspected, _ = inspect_with(call, call.target)
     inspection = inspected.inspection
     if inspection.config is None and inspection.members:
@@ -285,7 +285,7 @@ def explain(call: ExplainCall) -> Explanation:
             raise _not_derivable(inspection)
         derivation = of_file
     explanation = explained(inspection.target, inspection, derivation)
-    return explanation if asked is None else compared(explanation, derivation, asked)
+    return explanation if request is None else compared(explanation, derivation, request)
 
 
 @called_with(CacheCall)

@@ -68,19 +68,19 @@ def portrait(call: PortraitCall) -> Portrait:
     ref = of_pipeline(access.resolve(call.target, call.revision))
     access = access.started()
     opened = access.open(ref)
-    remembering = MemoizedSource(opened)
-    with errors_about(ref), closing(remembering):
+    memoized = MemoizedSource(opened)
+    with errors_about(ref), closing(memoized):
         again = inspect_opened(
             target,
             ref,
-            remembering if ref.path is None else opened,
+            memoized if ref.path is None else opened,
             access,
             source=source,
             file=call.file,
             overrides=call.overrides,
         )
-        parts = _parts(target, ref, remembering, access, again, source)
-        audit = _audited(target, ref, call.file, remembering, again, source)
+        parts = _parts(target, ref, memoized, access, again, source)
+        audit = _audited(target, ref, call.file, memoized, again, source)
         return _portrait(again, audit, parts, _with_base(again, access))
 
 
@@ -187,19 +187,19 @@ def _portrait(
     sized: tuple[Inspected, MemoryRequest] | None = None,
 ) -> Portrait:
     from .reports.portrait import Portrait
-    from .sizing.curves import curves, held_by_layers
+    from .sizing.curves import caches_by_layer, curves
     from .sizing.engines.registry import LOGICAL
     from .sizing.memory_request import MemoryRequest
     from .sizing.plan import plan
 
-    run, asked_request = sized or (inspected, MemoryRequest(LOGICAL))
+    run, sized_request = sized or (inspected, MemoryRequest(LOGICAL))
     inspection, prediction = run.inspection, run.prediction
-    memory = plan(inspection, prediction, asked_request)
-    drawn = None if prediction is None else curves(inspection, prediction, memory, asked_request)
+    memory = plan(inspection, prediction, sized_request)
+    drawn = None if prediction is None else curves(inspection, prediction, memory, sized_request)
     # The areas are those of the adapter alone, without its base model's cache.
     inputs: tuple[CurveInputs, ...] = ()
     if run is inspected and prediction is not None and drawn is not None:
-        inputs = held_by_layers(inspection, prediction, memory)
+        inputs = caches_by_layer(inspection, prediction, memory)
     return Portrait(
         inspected.inspection, _explanation(inspected), memory, drawn, inputs, audit, parts
     )

@@ -21,7 +21,7 @@ from hfinspect.pictures import portrait
 from hfinspect.scanning.engine import ScanOptions
 from hfinspect.scanning.row_work import Item, RowWork
 from hfinspect.scanning.rows import Row
-from hfinspect.sizing.kv_cache import kept_layers
+from hfinspect.sizing.kv_cache import cached_layers
 from hfinspect.sources import threads
 from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
@@ -60,7 +60,7 @@ def test_key_values_and_caches_are_made_out_once() -> None:
         assert calls(cache_layout, partial(memory, FIXTURES / model)) == 1
     for model in ("models/llama-3-8b", "models/gpt2"):
         for sized in (memory, partial(hfinspect.memory, train="lora"), portrait):
-            assert calls(kept_layers, partial(sized, FIXTURES / model)) == 1
+            assert calls(cached_layers, partial(sized, FIXTURES / model)) == 1
 
 
 def test_explaining_predicts_once() -> None:

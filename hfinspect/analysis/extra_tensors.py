@@ -10,7 +10,7 @@ from ..core.components import Role
 from ..core.expectation import Beyond
 from ..core.lazy_sequence import counted
 from ..core.tensor import BeyondKind, TensorInfo, TensorSpec
-from ..trees.prediction import Prediction, is_held
+from ..trees.prediction import Prediction, is_saved
 from .labels.place import Labelled
 from .tensor_table import TensorTable
 
@@ -21,7 +21,7 @@ _SAVED = itemgetter(TensorSpec._fields.index("saved"))
 
 
 def with_extra_tensors(
-    placed: Labelled,
+    labelled: Labelled,
     prediction: Prediction | None,
     decoded: Mapping[str, Decoded],
     table: TensorTable,
@@ -33,12 +33,12 @@ def with_extra_tensors(
     load them. Any other tensor is only where the class lacks nothing: where one of its own is not
     in the files, a tensor that it does not know may be that one under another name.
     """
-    if prediction is None or _is_all_loaded(placed.told):
-        return placed
-    holds_all = _holds_all(placed, prediction, table)
+    if prediction is None or _is_all_loaded(labelled.told):
+        return labelled
+    holds_all = _holds_all(labelled, prediction, table)
     kinds: dict[int, BeyondKind] = {}
     aside: dict[str, BeyondKind] = {}  # by the name of the unpacked weight, for its bookkeeping
-    for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
+    for at, (info, spec) in enumerate(zip(labelled.tensors, labelled.told, strict=True)):
         kind = _kind(info, spec, holds_all)
         if kind is None:
             continue
@@ -47,16 +47,16 @@ def with_extra_tensors(
         if meaning is not None:
             aside[meaning.name] = kind
     if not kinds:
-        return placed
+        return labelled
     if aside:
-        for at, info in enumerate(placed.tensors):
+        for at, info in enumerate(labelled.tensors):
             meaning = decoded.get(info.name)
             if meaning is not None and meaning.name in aside:
                 kinds[at] = aside[meaning.name]
-    tensors = list(placed.tensors)
+    tensors = list(labelled.tensors)
     for at, kind in kinds.items():
         tensors[at] = tensors[at]._replace(beyond=kind)
-    return placed._replace(tensors=tuple(tensors))
+    return labelled._replace(tensors=tuple(tensors))
 
 
 def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
@@ -65,11 +65,11 @@ def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
     return len(known) == len(told) and all(map(_SAVED, known))
 
 
-def _holds_all(placed: Labelled, prediction: Prediction, table: TensorTable) -> bool:
+def _holds_all(labelled: Labelled, prediction: Prediction, table: TensorTable) -> bool:
     by_spec = {
         spec.name: table.total(info.name)
-        for info, spec in zip(placed.tensors, placed.told, strict=True)
-        if spec is not None and spec.role is Role.PARAMETER and is_held(spec)
+        for info, spec in zip(labelled.tensors, labelled.told, strict=True)
+        if spec is not None and spec.role is Role.PARAMETER and is_saved(spec)
     }
     wanted = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)
     return sum(by_spec.values()) == sum(wanted)

@@ -264,9 +264,9 @@ def _layer(one: Alike, info: TensorInfo) -> _LayerPattern:
 def _check_spellings(pairs: Sequence[tuple[str, str]]) -> None:
     """Names of one spelling differ elsewhere if they do in the files. Raises NotAlikeError where
     the files have two spellings for one of the other naming's."""
-    spelled, _ = fold_names([name for name, _ in pairs])
+    folded, _ = fold_names([name for name, _ in pairs])
     named, _ = fold_names([other for _, other in pairs])
-    if len(set(zip(spelled, named, strict=True))) > len(set(named)):
+    if len(set(zip(folded, named, strict=True))) > len(set(named)):
         raise NotAlikeError
 
 

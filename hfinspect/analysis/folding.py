@@ -38,7 +38,7 @@ MANY_KINDS: Final = 10_000
 #: Keys in order: all from one to another, or those of an ``array("Q")``.
 _Keys: TypeAlias = Sequence[int]
 #: The same, to be compared: the first and the last, or the bytes of the array.
-_Spelled: TypeAlias = "tuple[int, int] | bytes"
+_CompressedKeys: TypeAlias = "tuple[int, int] | bytes"
 #: A kind of tensors: its number, what of its names is left to be split, and the keys of that.
 _Group: TypeAlias = tuple[int, Sequence[str], _Keys]
 
@@ -118,21 +118,23 @@ def _split(
         rests = {kind: texts for kind, texts, _ in own}
         experts = routing if routing and is_list_of_experts(head) else None
         alike: dict[object, list[int]] = {}
-        parts_of = _held(own)
+        parts_of = _below_numbers(own)
         for number, parts in parts_of.items():
             is_one = experts is not None and number < experts[1]
             key = (*parts, predicted.below(head, number), is_one)
             alike.setdefault(key, []).append(number)
         for same in alike.values():
-            inner = [(kind, rests[kind], _keys(spelled)) for kind, spelled in parts_of[same[0]]]
+            inner = [
+                (kind, rests[kind], _keys(compressed)) for kind, compressed in parts_of[same[0]]
+            ]
             below = predicted.inside(head, same[0])
             places = (*numbers, tuple(same))
             yield from _split(inner, f"{name}{head}{same[0]}", places, below, routing)
 
 
-def _held(groups: Iterable[_Group]) -> dict[int, list[tuple[int, _Spelled]]]:
+def _below_numbers(groups: Iterable[_Group]) -> dict[int, list[tuple[int, _CompressedKeys]]]:
     """What stands below each number: kinds, and the keys of the rest of their names."""
-    below: dict[int, list[tuple[int, _Spelled]]] = {}
+    below: dict[int, list[tuple[int, _CompressedKeys]]] = {}
     for kind, texts, keys in groups:
         shift = NUMBER_BITS * (len(texts) - 1)
         if not shift:
@@ -144,19 +146,21 @@ def _held(groups: Iterable[_Group]) -> dict[int, list[tuple[int, _Spelled]]]:
         while at < len(keys):
             number = keys[at] >> shift
             end = bisect_left(keys, (number + 1) << shift, at)
-            below.setdefault(number, []).append((kind, _spelled(keys[at:end], number << shift)))
+            below.setdefault(number, []).append(
+                (kind, _compressed_keys(keys[at:end], number << shift))
+            )
             at = end
     return below
 
 
-def _spelled(keys: _Keys, base: int) -> _Spelled:
+def _compressed_keys(keys: _Keys, base: int) -> _CompressedKeys:
     first, last = keys[0] - base, keys[-1] - base
     if last - first == len(keys) - 1:  # no key is there twice
         return first, last
     return array("Q", (key - base for key in keys)).tobytes()
 
 
-def _keys(spelled: _Spelled) -> _Keys:
-    if isinstance(spelled, bytes):
-        return array("Q", spelled)
-    return range(spelled[0], spelled[1] + 1)
+def _keys(compressed: _CompressedKeys) -> _Keys:
+    if isinstance(compressed, bytes):
+        return array("Q", compressed)
+    return range(compressed[0], compressed[1] + 1)

@@ -162,7 +162,7 @@ class _Found:
             return self._read.get(key, (key, None))
         place, _, name = key.rpartition(".")
         section = self._section(place)
-        return (key, None) if section is None else section.spelled(name)
+        return (key, None) if section is None else section.key_and_value(name)
 
     def _section(self, place: str) -> ModelConfig | None:
         """A section by its dotted place, None where there is none."""

@@ -109,7 +109,7 @@ _NAME = itemgetter(0)
 def fold(tensors: Iterable[TensorInfo]) -> Folded:
     """Kinds of layers and patterns of tensors. Two layers are of a kind if their tensors have the
     same names, shapes, dtypes and labels."""
-    outside, layers = _placed(tensors)
+    outside, layers = _by_layer(tensors)
     kinds: dict[tuple[str, tuple[_KindRow, ...]], list[int]] = {}
     for (stack, layer), rows in layers.items():
         kinds.setdefault((stack, rows), []).append(layer)
@@ -122,7 +122,7 @@ def fold(tensors: Iterable[TensorInfo]) -> Folded:
     )
 
 
-def _placed(
+def _by_layer(
     tensors: Iterable[TensorInfo],
 ) -> tuple[list[_KindRow], dict[tuple[str, int], tuple[_KindRow, ...]]]:
     """The tensors outside of layers, and those of each layer by their name in it, in order."""

@@ -131,7 +131,7 @@ class _Tree:
         return [head, *other_spellings(head, self._prefix, self._aliases)]
 
     def below(self, head: str, number: int) -> Hashable:
-        return tuple(self._below(spelled, number) for spelled in self._spellings(head))
+        return tuple(self._below(spellings, number) for spellings in self._spellings(head))
 
     def _below(self, head: str, number: int) -> Hashable:
         if (head, number) in self._tied:
@@ -143,10 +143,10 @@ class _Tree:
         return places, tuple(self._rows.get(head, number))
 
     def inside(self, head: str, number: int) -> Numbers:
-        spelled = self._spellings(head)
-        if any((one, number) in self._tied for one in spelled):
+        spellings = self._spellings(head)
+        if any((one, number) in self._tied for one in spellings):
             return _Apart()
-        return _Inner(self._inside(one, number) for one in spelled)
+        return _Inner(self._inside(one, number) for one in spellings)
 
     def _inside(self, head: str, number: int) -> _NumberTable:
         table = _NumberTable(self._rows.get(head, number))

@@ -98,7 +98,7 @@ class _Seen(TagReader):
         self._own: set[str] = set()
         #: Roles for which it raises an error, and those of the condition in the block before.
         self.refused: dict[str, None] = {}
-        self._asked: dict[str, None] = {}
+        self._conditions: dict[str, None] = {}
         #: Names that hold the role of a message.
         self._role_names: set[str] = set()
 
@@ -112,8 +112,8 @@ class _Seen(TagReader):
         """The roles of a condition are refused where the next block raises an error."""
         self._prints = not tag
         if not tag and parser.peek().text == "raise_exception":
-            self.refused.update(self._asked)
-        self._asked = {}
+            self.refused.update(self._conditions)
+        self._conditions = {}
         super().block(tag, parser)
 
     def evaluated(self, node: Node) -> None:
@@ -194,7 +194,7 @@ class _Seen(TagReader):
         if any(self._is_role(item) for item in items):
             self.roles.update(words)
             if equal:
-                self._asked.update(words)
+                self._conditions.update(words)
 
 
 def _inner(node: Node) -> tuple[Node, ...]:

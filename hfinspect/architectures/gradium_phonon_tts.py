@@ -22,8 +22,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     parts = {"in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv"))}
     parts |= {at: Module("Linear", bias=Weight(width, kind=kind)) for at, kind in apart.items()}
     out, name = Linear(width, h, bias=bias, kind="output"), f"{d.name}Attention"
-    keeps, at = (KeysValues(width, width, heads=heads.kv),), Component.ATTENTION
-    return Module(name, parts, o_proj=out, component=at, cache=keeps)
+    cache, at = (KeysValues(width, width, heads=heads.kv),), Component.ATTENTION
+    return Module(name, parts, o_proj=out, component=at, cache=cache)
 
 
 _GRADIUM = POCKET.like(_NAME, **config_defaults("gradium_phonon_tts"), attention=_attention)

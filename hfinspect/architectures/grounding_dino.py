@@ -64,7 +64,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
-    asked = c.flag("embedding_init_target", default=True) or not first
+    embeds = c.flag("embedding_init_target", default=True) or not first
     own = deformable.named_attention(_NAME, d, c.number("attention_dropout", default=0.0))
     act = activation(c.text("activation_function", default="relu"))
     layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c, own, act))
@@ -74,7 +74,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         input_proj_vision=projections(c, sizes, d, kind, alone=not proposes),
         text_backbone=words,
         text_projection=Linear(wide, d, component=kind),
-        query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
+        query_position_embeddings=Embedding(queries, d, kind="position") if embeds else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c, own, act),
         level_embed=Weight(deformable.levels(c), d, component=Component.EMBEDDING, kind="position"),

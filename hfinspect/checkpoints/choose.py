@@ -245,14 +245,13 @@ def _because(best: WeightCandidate, losers: list[WeightCandidate]) -> str:
     shards = "shards without an index" if best.first.shards is not None else "file"
     if not losers:
         return f"the only {what} {shards}" if best.first.shards is None else f"{what} {shards}"
-    if _is_unnamed(best.first) and all(_rivals(best, item) for item in losers[:1]):
-        return (
-            f"the largest of {1 + sum(_rivals(best, item) for item in losers)} {what} checkpoints"
-        )
+    if _is_unnamed(best.first) and all(_is_alternative(best, item) for item in losers[:1]):
+        count = 1 + sum(_is_alternative(best, item) for item in losers)
+        return f"the largest of {count} {what} checkpoints"
     return f"{what} {shards}, preferred over {len(losers)} other copies or parts"
 
 
-def _rivals(best: WeightCandidate, other: WeightCandidate) -> bool:
+def _is_alternative(best: WeightCandidate, other: WeightCandidate) -> bool:
     return (best.first.directory, best.first.format, best.first.kind) == (
         other.first.directory,
         other.first.format,

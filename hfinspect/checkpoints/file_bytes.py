@@ -87,7 +87,7 @@ class FirstGuess:
             self.give_up()
 
     @property
-    def early(self) -> int | None:
+    def fallback_bytes(self) -> int | None:
         """Bytes that are a good guess while the index is on its way; None where it is not."""
         return None if self._is_near or self._come.done() else self._seen
 

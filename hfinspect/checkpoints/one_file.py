@@ -185,10 +185,10 @@ def _read_now(
     reader: SourceReader, format_name: str, guess: FirstGuess, keep: Callable[[Header], None] | None
 ) -> Read[Shard]:
     """The same; the file is looked for while the index is on its way that says how much to read."""
-    early, at_hand = guess.early, 0
-    if early is not None:
+    nbytes, at_hand = guess.fallback_bytes, 0
+    if nbytes is not None:
         try:
-            at_hand = reader.locate(early)
+            at_hand = reader.locate(nbytes)
         except HfinspectError as error:
             return Read(reader.path, reader.size, error=error)
     return read_header(reader, format_name, guess, keep, at_hand)

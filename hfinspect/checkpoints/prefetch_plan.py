@@ -4,23 +4,27 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..sources.prefetch import Front, PlannedRead, PrefetchedSource, Ready, Whole
-from ..sources.source import HEADER, FileEntry, Keeper, Source
+from ..sources.source import HEADER, FileEntry, ParsedCache, Source
 from .json_files import MAX_CONFIG_BYTES
 
 
-def reading_ahead(source: Source, *, weights: bool = True) -> PrefetchedSource:
+def with_prefetch(source: Source, *, weights: bool = True) -> PrefetchedSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
     is_main = source.origin.revision in (None, "main")
-    plan = partial(first_reads, weights=weights, is_main=is_main, keeper=source.keeper)
+    plan = partial(prefetch_plan, weights=weights, is_main=is_main, keeper=source.keeper)
     under_way = PrefetchedSource(source, plan)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
     return under_way
 
 
-def first_reads(
-    files: Mapping[str, FileEntry], *, weights: bool, is_main: bool, keeper: Keeper | None = None
+def prefetch_plan(
+    files: Mapping[str, FileEntry],
+    *,
+    weights: bool,
+    is_main: bool,
+    keeper: ParsedCache | None = None,
 ) -> list[PlannedRead]:
     """config.json; and of a model in safetensors that is not kept the front of its only file, or
     the headers of all its shards, which the server has ready of main."""
@@ -42,7 +46,7 @@ def first_reads(
             reads.append(Ready(choice.index))
     elif len(choice.files) == 1:
         [path] = choice.files
-        known = keeper is not None and keeper.kept(path, HEADER) is not None
+        known = keeper is not None and keeper.load_parsed(path, HEADER) is not None
         if "/" not in path and not known:
             reads.append(Front(path, DEFAULT_FIRST_GUESS))
     return reads

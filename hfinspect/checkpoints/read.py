@@ -131,9 +131,9 @@ def read_model(
         for folder, one in by_folder.items()
     )
     if not _names_quantization(config):
-        late = [name for name in _IF_NOT_IN_CONFIG if name in small]
-        answers = gathered(source, [partial(read_json, source, small[name]) for name in late])
-        texts.update(zip(late, answers, strict=True))
+        chosen = [name for name in _IF_NOT_IN_CONFIG if name in small]
+        answers = gathered(source, [partial(read_json, source, small[name]) for name in chosen])
+        texts.update(zip(chosen, answers, strict=True))
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
     if PIPELINE_FILE in texts:
         companions[PIPELINE_FILE] = texts[PIPELINE_FILE].mapping
@@ -198,12 +198,12 @@ def _named(
         for folder in declared
         if folder and folder not in by_folder
     }
-    late = {folder: choice for folder in inside if (choice := choose(inside[folder])) and weights}
+    chosen = {folder: choice for folder in inside if (choice := choose(inside[folder])) and weights}
     readings = [
-        rounds_of(source, files, choice, inside[name], count) for name, choice in late.items()
+        rounds_of(source, files, choice, inside[name], count) for name, choice in chosen.items()
     ]
     _, checkpoints = read_weights(source, readings, [])
-    by_folder = {**by_folder, **dict(zip(late, checkpoints, strict=True))}
+    by_folder = {**by_folder, **dict(zip(chosen, checkpoints, strict=True))}
     return {folder: by_folder[folder] for folder in declared if folder in by_folder}
 
 

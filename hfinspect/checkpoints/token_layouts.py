@@ -57,7 +57,7 @@ def _layouts() -> tuple[Mapping[str, PieceLayout], Mapping[str, str]]:
     return classes, content["types"]
 
 
-def placed(
+def with_class_ids(
     table: TokenTable | None,
     configs: Sequence[Mapping[str, object]],
     model: Mapping[str, object],

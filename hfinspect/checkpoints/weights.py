@@ -13,7 +13,7 @@ from ..errors import EntryNotFoundError, HfinspectError, LimitError, Unsupported
 from ..formats.safetensors.cached_header import CachedHeader
 from ..formats.safetensors.header import Header
 from ..formats.safetensors.safetensors import judged_shard, shard_from_header
-from ..sources.source import FileEntry, Keeper, Source
+from ..sources.source import FileEntry, ParsedCache, Source
 from .agreement import compare_with_index, repeated_tensors
 from .alternatives import (
     SAME_BYTES,
@@ -59,15 +59,15 @@ class WeightReading:
         self.refused = refused
         self._expected = self._came = 0
         self.headers: _Headers = {}
-        self.keeper: Keeper | None = None
+        self.keeper: ParsedCache | None = None
         self._parsed: list[CachedHeader] = []
-        self._kept: Mapping[str, CachedHeader] = {}
+        self._cached: Mapping[str, CachedHeader] = {}
         self._read_now: list[CachedHeader] = []
         self.index: ShardIndex | None = None
         self.compared: FirstGuess | None = None
         self.shards = self._shards()
         self.read: dict[str, Read[Shard]] = {}
-        self.rivals: dict[Alternative, Sequence[Shard] | HfinspectError] = {}
+        self.alternatives: dict[Alternative, Sequence[Shard] | HfinspectError] = {}
 
     def rounds(self) -> Rounds:
         """At most four: what the server has ready, the index, the shards one by one, those that
@@ -88,20 +88,22 @@ class WeightReading:
             if index_now:
                 self._take_index(good(next(answers)))
         by_one = bool(self._left())
-        self._take_kept()
-        yield from self._with_rivals(index if by_one and self.index is None else None)
+        self._take_cached()
+        yield from self._with_alternatives(index if by_one and self.index is None else None)
         with collector_paused():
             made = [self._shard(path) for path in self._present()]
             self._keep_headers(self._parsed)
             return self._checkpoint(made)
 
-    def _with_rivals(self, index: Task | None) -> Generator[list[Task], Sequence[object], None]:
+    def _with_alternatives(
+        self, index: Task | None
+    ) -> Generator[list[Task], Sequence[object], None]:
         """Read the shards that are left, other weights worth a look, and an index if there is one
         still to read."""
-        left, rivals = self._left(), self._rivals()
-        self.count.expect(len(rivals))
+        left, alternatives = self._left(), self._alternatives()
+        self.count.expect(len(alternatives))
         guess = self._guess(awaiting=index is not None)
-        tasks = [*self._shard_tasks(left, guess), *self._rival_tasks(rivals)]
+        tasks = [*self._shard_tasks(left, guess), *self._alternative_tasks(alternatives)]
         if index is not None:
             tasks.insert(0, partial(self._for_guess, index, guess))
         if not tasks:
@@ -111,10 +113,10 @@ class WeightReading:
             self._take_index(good(got.pop(0)))
         self._take_shards(left, got)
         others = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
-        self.rivals = dict(zip(rivals, others, strict=True))
-        if late := self._left():
-            self._take_shards(late, (yield self._shard_tasks(late, guess)))
-        for path, (header, _) in self._kept.items():
+        self.alternatives = dict(zip(alternatives, others, strict=True))
+        if unread := self._left():
+            self._take_shards(unread, (yield self._shard_tasks(unread, guess)))
+        for path, (header, _) in self._cached.items():
             guess.compare(path, set(header.tensors.names()))
         self._keep_shards()
 
@@ -126,8 +128,11 @@ class WeightReading:
         ]
         return [self.count.counted(read) for read in reads]
 
-    def _rival_tasks(self, rivals: Sequence[Alternative]) -> list[Task]:
-        return [self.count.counted(partial(self._read_rival, rival)) for rival in rivals]
+    def _alternative_tasks(self, alternatives: Sequence[Alternative]) -> list[Task]:
+        return [
+            self.count.counted(partial(self._read_alternative, alternative))
+            for alternative in alternatives
+        ]
 
     @staticmethod
     def _for_guess(index: Task, guess: FirstGuess) -> object:
@@ -172,26 +177,26 @@ class WeightReading:
 
             cache_headers(self.keeper, index, parsed)
 
-    def _keeps_together(self) -> Keeper | None:
+    def _keeps_together(self) -> ParsedCache | None:
         """Who keeps the headers of shards that are read one by one; None for a single file too."""
         sharded = self.choice.format == "safetensors" and self.choice.index is not None
         return self.source.keeper if sharded else None
 
-    def _take_kept(self) -> None:
+    def _take_cached(self) -> None:
         """The shards that were read before."""
         keeper, index = self._keeps_together(), self.choice.index
         if keeper is not None and index is not None and self._left():
             from .cached_shards import cached_shards
 
-            self._kept = cached_shards(keeper, index, self.files)
-            self.count.add(sum(path in self._kept for path in self.shards.present))
+            self._cached = cached_shards(keeper, index, self.files)
+            self.count.add(sum(path in self._cached for path in self.shards.present))
 
     def _keep_shards(self) -> None:
         keeper, index = self._keeps_together(), self.choice.index
         if keeper is not None and index is not None and self._read_now:
             from .cached_shards import cache_shards
 
-            cache_shards(keeper, index, self.files, [*self._kept.values(), *self._read_now])
+            cache_shards(keeper, index, self.files, [*self._cached.values(), *self._read_now])
 
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each
@@ -232,18 +237,21 @@ class WeightReading:
 
     def _left(self) -> list[str]:
         """The shards whose headers are still to be read."""
-        known = self.headers.keys() | self._kept.keys() | self.read.keys()
+        known = self.headers.keys() | self._cached.keys() | self.read.keys()
         return [path for path in self._present() if path not in known]
 
-    def _rivals(self) -> list[Alternative]:
+    def _alternatives(self) -> list[Alternative]:
         """Other weights whose headers are cheap enough to be compared with the chosen ones."""
         if self.choice.picked or not self.choice.others:
             return []
         return alternatives_to(self._named(), self.files, local=self.source.is_near)
 
-    def _read_rival(self, rival: Alternative) -> list[Shard]:
+    def _read_alternative(self, alternative: Alternative) -> list[Shard]:
         guess = FirstGuess(self.source)
-        return [read_shard(self.source, rival.format, path, guess).strict() for path in rival.files]
+        return [
+            read_shard(self.source, alternative.format, path, guess).strict()
+            for path in alternative.files
+        ]
 
     def _guess(self, *, awaiting: bool) -> FirstGuess:
         size = self.files[self.choice.index].size if self.choice.index is not None else None
@@ -265,8 +273,8 @@ class WeightReading:
         return present
 
     def _shard(self, path: str) -> Shard:
-        if path in self._kept:
-            return judged_shard(*self._kept[path])
+        if path in self._cached:
+            return judged_shard(*self._cached[path])
         if path not in self.headers:
             return self.read[path].strict()
         header, size = self.headers[path], self.files[path].size
@@ -284,13 +292,13 @@ class WeightReading:
             Finding("missing-shard", "the shard is not there", path, None, "error")
             for path in missing
         ]
-        as_said = self.compared is not None and self.compared.all_confirmed(
+        as_indexed = self.compared is not None and self.compared.all_confirmed(
             [shard.file for shard in shards]
         )
-        findings += [] if as_said else repeated_tensors(shards)
+        findings += [] if as_indexed else repeated_tensors(shards)
         if self.index is not None:
             findings += self.index.findings
-            findings += [] if as_said else compare_with_index(shards, self.index, missing)
+            findings += [] if as_indexed else compare_with_index(shards, self.index, missing)
         findings += [
             Finding("passed-over", f"is {error.found}", error.subject) for error in self.refused
         ]
@@ -318,10 +326,10 @@ class WeightReading:
     def _others(self, shards: Sequence[Shard]) -> list[OtherFile]:
         used = {shard.file for shard in shards}
         judgements = {
-            path: judged(shards, rival_shards)
-            for rival, rival_shards in self.rivals.items()
-            if not isinstance(rival_shards, HfinspectError)
-            for path in rival.files
+            path: judged(shards, shards_read)
+            for alternative, shards_read in self.alternatives.items()
+            if not isinstance(shards_read, HfinspectError)
+            for path in alternative.files
         }
         for other in self.choice.others:
             if same_bytes(self._named(), [other.path], self.files):

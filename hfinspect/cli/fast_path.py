@@ -59,7 +59,7 @@ def begin(arguments: Sequence[str]) -> Access | None:
 
 
 def _begin(target: str) -> Access | None:
-    from ..checkpoints.prefetch_plan import reading_ahead
+    from ..checkpoints.prefetch_plan import with_prefetch
     from ..sources.hub.client import HubClient
     from ..sources.opening import Access
     from .cache_directory import header_cache
@@ -72,6 +72,6 @@ def _begin(target: str) -> Access | None:
     client.prepare()
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
-    source = reading_ahead(access.open(ref))
+    source = with_prefetch(access.open(ref))
     source.wanted = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
     return Access(client=client, sources={ref: source})

@@ -130,7 +130,7 @@ def _on_cluster(
         plan.say(f"a part was lost ({type(error).__name__}): its models are read one by one")
         return work(part, executor)
 
-    def written(part: PartItems, result: PartRows, _early: bool) -> None:
+    def written(part: PartItems, result: PartRows, _out_of_order: bool) -> None:
         if result.data is not None:
             dataset.add_part(part.number, result.data, len(result.failures))
         progress.add_many(result.read, result.failures)

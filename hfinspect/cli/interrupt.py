@@ -21,7 +21,7 @@ INTERRUPTED: Final = 130
 #: The name of the thread that waits for the signal.
 WATCH: Final = "hfinspect-interrupt"
 
-_said = threading.Lock()
+_announced = threading.Lock()
 
 #: What to say next to "interrupted", by who is running: what is there, and how to go on.
 MORE: list[Callable[[], str]] = []
@@ -84,7 +84,7 @@ def hides_interrupt(error: Exception) -> bool:
 
 def say_interrupted() -> int:
     """One line on standard error, which the watching thread does not repeat; the exit code."""
-    if _said.acquire(blocking=False) or not _watching.is_set():
+    if _announced.acquire(blocking=False) or not _watching.is_set():
         with suppress(ValueError):  # standard error is closed
             more = MORE[-1]() if MORE else ""
             complain(f"interrupted: {more}" if more else "interrupted")

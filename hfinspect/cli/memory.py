@@ -75,14 +75,14 @@ def memory(
     if quantize is not None:
         _quantized(models, quantize, reads, format_, output)
         return
-    asked: dict[str, Any] = {**given(inference, training), **reads}
+    arguments: dict[str, Any] = {**given(inference, training), **reads}
     if len(models) > 1:
-        _compared(models, asked, format_, output)
+        _compared(models, arguments, format_, output)
         return
     drawn = format_ == "html"
     with reading_line(models[0], revision=reading.revision) as progress:
-        ask: Any = pictures.memory_drawn if drawn else api.memory
-        answer = ask(models[0], **asked, progress=progress)
+        verb: Any = pictures.memory_drawn if drawn else api.memory
+        answer = verb(models[0], **arguments, progress=progress)
     answer, curves = answer if drawn else (answer, None)
     emit(
         format_, lambda: lay_out(answer, curves, drawn=drawn, full=details), answer.to_dict, output
@@ -117,7 +117,9 @@ def _listed(format_: str, output: Path | None) -> None:
     emit(format_, lambda: lay_out_cards(all_cards), Cards(all_cards).to_dict, output)
 
 
-def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Path | None) -> None:
+def _compared(
+    models: list[str], arguments: dict[str, Any], format_: str, output: Path | None
+) -> None:
     from .. import api
     from ..reports.memory_side_by_side import Memories, lay_out
     from .output import emit
@@ -126,7 +128,7 @@ def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Pa
     with reading_line(*models) as progress:
         shares = joined(progress, len(models)) if progress else [None] * len(models)
         memories = [
-            api.memory(model, **asked, progress=share)
+            api.memory(model, **arguments, progress=share)
             for model, share in zip(models, shares, strict=True)
         ]
     emit(format_, lambda: lay_out(memories), Memories(memories).to_dict, output)

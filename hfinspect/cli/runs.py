@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def runs(
     model: options.Model,
     *,
-    asked: RunsOptions,
+    options: RunsOptions,
     reading: ModelReading,
     format_: options.Format = "table",
     output: options.Output = None,
@@ -37,7 +37,7 @@ def runs(
 
     checked_format(format_)
     with reading_line(model, revision=reading.revision) as progress:
-        answers = api.runs(model, **given(asked, reading), **access.given(), progress=progress)
+        answers = api.runs(model, **given(options, reading), **access.given(), progress=progress)
     emit(format_, lambda: lay_out(answers, drawn=format_ == "html"), answers.to_dict, output)
     if answers.answer != "yes":
         raise typer.Exit(1 if answers.answer == "no" else UNDECIDED)

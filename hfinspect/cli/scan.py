@@ -169,7 +169,7 @@ def scan(
     _check_apart(targets, path)
     checked("source", reading.source, SOURCES)
     cache_dir = None if no_cache else cache_directory.directory()
-    asked = ScanOptions(**given(reading, login), cache_dir=cache_dir)
+    options = ScanOptions(**given(reading, login), cache_dir=cache_dir)
     request = memory_request_of(memory)
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
@@ -191,10 +191,12 @@ def scan(
         if recursive:
             raise UsageError("--totals-only", "is about models of the Hub", expected="a list")
         job = _reported(
-            query, asked, targets, limit, columns, audit or request is not None, refresh
+            query, options, targets, limit, columns, audit or request is not None, refresh
         )
     else:
-        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, request)
+        job = _inspected(
+            query, options, targets, recursive, limit, columns, audit, refresh, request
+        )
     if by_column:
         if sort not in job.types:
             raise UsageError(
@@ -267,7 +269,7 @@ def _usual_format(output: Path | None) -> str:
 
 def _reported(
     query: HubQuery,
-    asked: ScanOptions,
+    options: ScanOptions,
     text: str | None,
     limit: int | None,
     columns: str | None,
@@ -285,14 +287,14 @@ def _reported(
     if audit:
         raise UsageError("--totals-only", "has its own columns, without audit and memory")
     chosen = chosen_columns(columns, totals=True)
-    work = Reported(asked, chosen, refresh)
+    work = Reported(options, chosen, refresh)
     named_too = (*chosen, *_named(columns))
     if not query:
         targets = named(text, False, limit)
         total = sum(1 for _ in targets)
-        return Job(targets, total, work, chosen, named=named_too, options=asked)
-    list_from = partial(listed, asked, query, limit, work.expand)
-    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=asked)
+        return Job(targets, total, work, chosen, named=named_too, options=options)
+    list_from = partial(listed, options, query, limit, work.expand)
+    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=options)
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -301,7 +303,7 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 def _inspected(
     query: HubQuery,
-    asked: ScanOptions,
+    options: ScanOptions,
     text: str | None,
     recursive: bool,
     limit: int | None,
@@ -331,11 +333,11 @@ def _inspected(
         raise UsageError(
             f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
         )
-    work = RowWork(asked, chosen, bool(audits), refresh, request)
+    work = RowWork(options, chosen, bool(audits), refresh, request)
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
         expand = ("sha", "siblings", "private", *INFO)
-        list_from = partial(listed, asked, query, limit, expand)
+        list_from = partial(listed, options, query, limit, expand)
         items = list_from()
         return Job(
             items,
@@ -345,9 +347,9 @@ def _inspected(
             query,
             list_from,
             wanted,
-            options=asked,
+            options=options,
             memory_request=request,
         )
     targets = named(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
-    return Job(targets, total, work, chosen, named=wanted, options=asked, memory_request=request)
+    return Job(targets, total, work, chosen, named=wanted, options=options, memory_request=request)

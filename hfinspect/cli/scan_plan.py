@@ -184,10 +184,10 @@ def followed(
         job.total, quiet=plan.quiet, quotas=_quotas_of(job), has_token=_has_token(job)
     )
 
-    def on_row(item: Item, row: Row, early: bool) -> None:
+    def on_row(item: Item, row: Row, out_of_order: bool) -> None:
         progress.add(row)
         if on_finished is not None:
-            on_finished(item, row, early)
+            on_finished(item, row, out_of_order)
 
     session_rows = session.rows(
         job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row

@@ -36,13 +36,13 @@ def show_model(
     if update is not None and (output is not None or format_ not in ("table", "card")):
         raise UsageError("--update", "writes a card into its own file", hint="remove -o and -f")
     drawn = format_ in ("html", "svg") or update is not None
-    ask: Any = api.inspect
+    verb: Any = api.inspect
     if drawn:
         from ..pictures import portrait
 
-        ask = partial(portrait, brief=format_ != "html")
+        verb = partial(portrait, brief=format_ != "html")
     with reading_line(model, revision=reads.get("revision")) as progress:
-        answer = ask(model, **reads, progress=progress)
+        answer = verb(model, **reads, progress=progress)
     inspection = answer.inspection if drawn else answer
     if update is not None or format_ == "card":
         shown = _in_text(inspection, by)

@@ -67,18 +67,18 @@ def reads_noted() -> Iterator[Reads]:
 #: Major and minor number of a release: (4, 57).
 Release = tuple[int, int]
 _RELEASE = re.compile(r"(\d{1,4})(?:\.(\d{1,4}))?(?![\d])", re.ASCII)
-_ASKED: ContextVar[set[str] | None] = ContextVar("releases that decide", default=None)
+_RELEASES: ContextVar[set[str] | None] = ContextVar("releases that decide", default=None)
 
 
 @contextmanager
-def releases_asked() -> Iterator[set[str]]:
+def releases_noted() -> Iterator[set[str]]:
     """Collects the releases that decide on something within the block where a config names none."""
-    asked: set[str] = set()
-    token = _ASKED.set(asked)
+    releases: set[str] = set()
+    token = _RELEASES.set(releases)
     try:
-        yield asked
+        yield releases
     finally:
-        _ASKED.reset(token)
+        _RELEASES.reset(token)
 
 
 def release_of(values: Mapping[str, Any]) -> Release | None:
@@ -207,8 +207,8 @@ class ModelConfig:
         own = self._keys.own
         read = _READ.get()
         if read is not None:
-            for spelled in self._keys.spellings(keys):
-                read.add(tuple(self.path + key for key in spelled))
+            for spelling in self._keys.spellings(keys):
+                read.add(tuple(self.path + key for key in spelling))
             # What the class knows, it reads, whether or not it says anything about tensors.
             read.update((self.path + key, self.path + alias) for alias, key in own.items())
         for key in keys:
@@ -218,7 +218,7 @@ class ModelConfig:
                 return self._aliased.get(key, key), value
         return keys[0], None
 
-    def spelled(self, *keys: str) -> tuple[str, Any]:
+    def key_and_value(self, *keys: str) -> tuple[str, Any]:
         """What ``raw`` gives, after the dotted key under which the file has it."""
         key, value = self._find(keys)
         return self.path + key, value
@@ -231,8 +231,8 @@ class ModelConfig:
         """Write down what was read, under each of its spellings, if anyone wants to know."""
         reads = _READS.get()
         if reads is not None:
-            for spelled in self._keys.spellings(keys):
-                for name in spelled:
+            for spelling in self._keys.spellings(keys):
+                for name in spelling:
                     reads.setdefault(self.path + name, (self.path + key, value))
 
     def dim(
@@ -395,10 +395,10 @@ class ModelConfig:
     def saved_between(self, first: str, end: str) -> bool:
         """Whether transformers of a release from ``first`` on and before ``end`` ("4.57") saved the
         config; where it names no release, or none that can be read, False."""
-        asked = _ASKED.get()
+        releases = _RELEASES.get()
         if self.saved_by is None:
-            if asked is not None:
-                asked.add(end)
+            if releases is not None:
+                releases.add(end)
             return False
         return _numbers(first) <= self.saved_by < _numbers(end)
 

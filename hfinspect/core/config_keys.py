@@ -55,9 +55,9 @@ class ConfigKeys:
     def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
         """What one getter reads, under the class's own keys; and each of them with its
         aliases."""
-        asked = tuple(dict.fromkeys(self.own.get(key, key) for key in keys))
-        aliases = [(key, *(a for a, own in self.own.items() if own == key)) for key in asked]
-        return [asked, *(names for names in aliases if len(names) > 1)]
+        own_keys = tuple(dict.fromkeys(self.own.get(key, key) for key in keys))
+        aliases = [(key, *(a for a, own in self.own.items() if own == key)) for key in own_keys]
+        return [own_keys, *(names for names in aliases if len(names) > 1)]
 
 
 _NONE = ConfigKeys()

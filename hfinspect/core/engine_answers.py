@@ -74,11 +74,11 @@ class EngineAnswer(JsonForm):
 
 
 @dataclass(frozen=True)
-class TrainingLaunch(JsonForm):
+class TrainingLaunch(JsonForm, names={"framework": "way"}):
     """How a training is started over several devices.
 
     Fields:
-        way: ``FSDP`` or ``DeepSpeed``
+        framework: ``FSDP`` or ``DeepSpeed``
         launch: the command, and where its numbers come from; None where nothing fits
         least [bytes]: that one device holds at least
         fits: whether the device holds it; None without a device, and where it depends
@@ -86,7 +86,7 @@ class TrainingLaunch(JsonForm):
         config: what is in it
     """
 
-    way: Literal["FSDP", "DeepSpeed"]
+    framework: Literal["FSDP", "DeepSpeed"]
     launch: LaunchLine | None
     least: int | None
     fits: bool | None

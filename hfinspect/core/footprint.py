@@ -225,6 +225,6 @@ class Memory(
         if self.verdict is not None and self.device is not None:
             name, _, count = self.device
             answer = f", {self.verdict.text} on {f'{count} x ' if count > 1 else ''}{name}"
-        way = "" if self.training is None else f", training {self.training.method}"
+        training = "" if self.training is None else f", training {self.training.method}"
         how = f"engine {self.engine}, batch {self.batch}"
-        return f"{self.target}: {total}{where}, {how}{way}{answer}"
+        return f"{self.target}: {total}{where}, {how}{training}{answer}"

@@ -18,8 +18,8 @@ def precision(inspection: Inspection) -> str:
         bits = "" if quantization.bits is None else f"{quantization.bits}-bit"
         digits = str(quantization.bits) in name or bits in ("", name)
         return name if digits else f"{name} {bits}"
-    unsaid = [totals for totals in inspection.dtypes.values() if totals.nbytes is None]
-    if 2 * sum(totals.parameters or 0 for totals in unsaid) > (inspection.parameters or 0):
+    unknown = [totals for totals in inspection.dtypes.values() if totals.nbytes is None]
+    if 2 * sum(totals.parameters or 0 for totals in unknown) > (inspection.parameters or 0):
         return "dtype unknown"  # a counter's I64 says nothing of the rest
     known = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
     total = sum(known.values())

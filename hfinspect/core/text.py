@@ -31,7 +31,7 @@ def clean_lines(text: str) -> str:
     return "\n".join(clean(line, max(len(line), 1)) for line in text.split("\n"))
 
 
-def spelled(number: int) -> str:
+def rounded_count(number: int) -> str:
     """A count, rounded: 1.30 B, 117 M, 512. Three significant digits, never rounded up a unit
     without changing the unit (999,999 is 1.00 M)."""
     for size, unit in ((10**12, " T"), (10**9, " B"), (10**6, " M"), (10**3, " K")):
@@ -66,7 +66,7 @@ def shape_text(shape: Iterable[int], times: str = "x") -> str:
 
 def with_rounded(number: int) -> str:
     """A count with its rounded form, where that is another: 1,303,111,680 (1.30 B), 84."""
-    return f"{number:,} ({spelled(number)})" if number >= 1000 else str(number)
+    return f"{number:,} ({rounded_count(number)})" if number >= 1000 else str(number)
 
 
 def method_word(method: str) -> str:

@@ -16,11 +16,11 @@ from ..errors import NothingToInspectError
 from ..sizing.cache_request import CachedLayer, CacheRequest
 from ..sizing.engines.cache_dtypes import packed, two_dtypes
 from ..sizing.engines.interface import Engine
-from ..sizing.gguf_layers import layers_held
-from ..sizing.kv_cache import counted_keeps, layer_count
+from ..sizing.gguf_layers import engine_layers
+from ..sizing.kv_cache import counted_caches, layer_count
 from ..sizing.memory_request import MemoryRequest
 from ..sizing.plan import plan
-from ..sizing.sizer import held_of
+from ..sizing.sizer import cache_request_of
 from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.prediction import Prediction
 from .letters import assign, meaning_of
@@ -45,9 +45,9 @@ def cache_explained(
             f"has no cache to derive: {reason}",
             hint="explain derives its parameters, memory sizes its weights",
         )
-    cache_request, _ = held_of(inspection, prediction, request)
+    cache_request, _ = cache_request_of(inspection, prediction, request)
     cache_request = replace(cache_request, tokens=cache.tokens, batch=cache.batch)
-    layers = layers_held(inspection, prediction.root, request.engine)
+    layers = engine_layers(inspection, prediction.root, request.engine)
     return _derived(inspection, prediction, layers, cache, cache_request, request.engine)
 
 
@@ -61,7 +61,7 @@ def _derived(
 ) -> CacheDerivation:
     """The derivation of ``cache``, which is that of these layers as ``cache_request`` says."""
     layers, engine = engine.in_pages(layers, cache_request)
-    kinds = list(counted_keeps(engine.in_groups(layers)).items())
+    kinds = list(counted_caches(engine.in_groups(layers)).items())
     every = layer_count(prediction.root)
     counts = [every if count == every == len(layers) else count for _, count in kinds]
     sums = [

@@ -11,12 +11,12 @@ from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..errors import HfinspectError
-from .count_convention import Item, Way, in_layers, without
+from .count_convention import CountConvention, Item, in_layers, without
 from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
 from .notes import extra_name
 from .polynomials import Polynomial, total
-from .usual_mistakes import attention_and_mlp, confused, layers
+from .usual_mistakes import attention_and_mlp, layers, mistaken_sizes
 
 #: More norms outside the layers than this (convolutional nets) are no list to choose from.
 MAX_OUTER_NORMS = 8
@@ -24,20 +24,20 @@ MAX_OUTER_NORMS = 8
 MAX_NAMED = 3
 
 
-def ways_of(d: Derivation) -> tuple[Way, ...]:
+def conventions_of(d: Derivation) -> tuple[CountConvention, ...]:
     """Every convention that changes this model's count. No two change the same tensors alike."""
-    unique: dict[tuple[int, frozenset[str]], Way] = {}
+    unique: dict[tuple[int, frozenset[str]], CountConvention] = {}
     for source in _SOURCES:
-        for way in source(d):
-            if way.delta.value:
-                unique.setdefault((way.delta.value, way.touches), way)
+        for convention in source(d):
+            if convention.delta.value:
+                unique.setdefault((convention.delta.value, convention.touches), convention)
     return tuple(unique.values())
 
 
 # ---- parts left out
 
 
-def _left_out(d: Derivation) -> Iterator[Way]:
+def _left_out(d: Derivation) -> Iterator[CountConvention]:
     for kind, what in (("token", "token"), ("position", "position"), ("segment", "segment")):
         yield without(d, f"no-{kind}-embeddings", f"{what} embeddings left out", _of_kind(kind))
     yield without(
@@ -67,24 +67,30 @@ def _biases_of(component: Component) -> Callable[[str, CountLeaf], bool]:
 # ---- heads
 
 
-def _head(d: Derivation) -> Iterator[Way]:
-    tied = [i for i in d.found if i[1].status == "tied" and i[1].component is Component.HEAD]
+def _head(d: Derivation) -> Iterator[CountConvention]:
+    tied = [i for i in d.all_leaves if i[1].status == "tied" and i[1].component is Component.HEAD]
     for _, leaf, times in tied:
         if not leaf.bias:
             delta = leaf.count * times
-            yield Way("head-apart", "the tied head counted separately", delta, frozenset({"head"}))
+            yield CountConvention(
+                "head-apart", "the tied head counted separately", delta, frozenset({"head"})
+            )
     for path, branch in _head_modules(d.tree, ""):
         names = {f"{path}{name}" for name, leaf, _ in leaves(branch) if leaf.status == "counted"}
         kinds = {leaf.kind for _, leaf, _ in leaves(branch)}
         what = "pooler" if "pooler" in kinds else "head"
         touched = frozenset(names | ({"head"} if "lm_head" in kinds else set()))
-        yield Way(f"no-{what}", f"{what} left out ({path})", counted(branch).times(-1), touched)
+        yield CountConvention(
+            f"no-{what}", f"{what} left out ({path})", counted(branch).times(-1), touched
+        )
     pooler = _pooler_of_base(d)
     if pooler is not None:
-        yield Way("with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"}))
+        yield CountConvention(
+            "with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"})
+        )
 
 
-def _siblings(d: Derivation) -> Iterator[Way]:
+def _siblings(d: Derivation) -> Iterator[CountConvention]:
     """The count of another class of the family, which has other heads: the pooler and the
     next-sentence head of BertForPreTraining."""
     family = d.prediction.family
@@ -102,7 +108,9 @@ def _siblings(d: Derivation) -> Iterator[Way]:
         count = counted(tree)
         if set(count.quantities()) <= known and _shares_most(d, tree):
             delta = count + d.polynomial.times(-1)
-            yield Way(f"counted-as-{name}", f"counted as {name}{_more(d, tree)}", delta, heads)
+            yield CountConvention(
+                f"counted-as-{name}", f"counted as {name}{_more(d, tree)}", delta, heads
+            )
 
 
 def _more(d: Derivation, other: CountBranch) -> str:
@@ -158,7 +166,7 @@ def _pooler_of_base(d: Derivation) -> Polynomial | None:
 # ---- norms
 
 
-def _norms(d: Derivation) -> Iterator[Way]:
+def _norms(d: Derivation) -> Iterator[CountConvention]:
     def is_norm(_: str, leaf: CountLeaf) -> bool:
         return leaf.component is Component.NORM
 
@@ -200,9 +208,9 @@ def _norms(d: Derivation) -> Iterator[Way]:
 # ---- what is no parameter, or not in a fresh save
 
 
-def _added(d: Derivation) -> Iterator[Way]:
+def _added(d: Derivation) -> Iterator[CountConvention]:
     groups: dict[str, list[Item]] = {}
-    for item in d.found:
+    for item in d.all_leaves:
         name, leaf, _ = item
         if leaf.role is Role.BUFFER:
             last = name.rpartition(".")[2]
@@ -213,7 +221,7 @@ def _added(d: Derivation) -> Iterator[Way]:
     for text, items in groups.items():
         delta = total(leaf.count * times for _, leaf, times in items)
         touched = frozenset(name for name, _, _ in items)
-        yield Way(text.replace(" ", "-"), text, delta, touched)
+        yield CountConvention(text.replace(" ", "-"), text, delta, touched)
 
 
 # ---- the same model by single conventions: what people mean when they name a size
@@ -225,23 +233,27 @@ _USUAL = ("head-apart", "no-embeddings", "no-biases", "no-norms", "active-only",
 def counts_of(d: Derivation) -> tuple[Candidate, ...]:
     """The exact count first, then others in the order in which names of models use them."""
     exact = d.polynomial.value
-    every = ways_of(d)
-    ways = {way.name: way for way in reversed(every)}
+    every = conventions_of(d)
+    by_name = {convention.name: convention for convention in reversed(every)}
     candidates = [Candidate("every parameter once", exact)]
-    candidates += [_candidate(ways["head-apart"], exact)] if "head-apart" in ways else []
-    candidates += _base_model(d, every, ways.get("with-pooler"))
-    candidates += [_candidate(ways[name], exact) for name in _USUAL[1:] if name in ways]
+    candidates += [_candidate(by_name["head-apart"], exact)] if "head-apart" in by_name else []
+    candidates += _base_model(d, every, by_name.get("with-pooler"))
+    candidates += [_candidate(by_name[name], exact) for name in _USUAL[1:] if name in by_name]
     return tuple(candidates)
 
 
-def _candidate(way: Way, exact: int) -> Candidate:
-    return Candidate(way.text, exact + way.delta.value)
+def _candidate(convention: CountConvention, exact: int) -> Candidate:
+    return Candidate(convention.text, exact + convention.delta.value)
 
 
-def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[Candidate]:
+def _base_model(
+    d: Derivation, conventions: Sequence[CountConvention], pooler: CountConvention | None
+) -> list[Candidate]:
     """Without the heads, and with the pooler where the family's base model has one."""
-    heads = [way.delta.value for way in ways if way.name == "no-head"]
-    poolers = [way.delta.value for way in ways if way.name == "no-pooler"]
+    heads = [convention.delta.value for convention in conventions if convention.name == "no-head"]
+    poolers = [
+        convention.delta.value for convention in conventions if convention.name == "no-pooler"
+    ]
     base = d.polynomial.value + sum(heads)
     candidates = []
     if poolers or heads:
@@ -256,12 +268,12 @@ def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[
 
 
 #: Where conventions come from, the usual first: of two that change a count alike it is the one.
-_SOURCES: Final[tuple[Callable[[Derivation], Iterable[Way]], ...]] = (
+_SOURCES: Final[tuple[Callable[[Derivation], Iterable[CountConvention]], ...]] = (
     _left_out,
     _head,
     _norms,
     _added,
-    confused,
+    mistaken_sizes,
     attention_and_mlp,
     layers,
     _siblings,

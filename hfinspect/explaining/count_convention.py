@@ -18,7 +18,7 @@ Item = tuple[str, CountLeaf, Polynomial]
 
 
 @dataclass(frozen=True)
-class Way:
+class CountConvention:
     """``cost`` ranks ways: 1 is common, 2 a slip, 3 far-fetched.
 
     ``touches`` are the tensors that it changes: two ways that share one contradict each other."""
@@ -30,7 +30,7 @@ class Way:
     cost: int = 1
 
     @property
-    def whole(self) -> bool:
+    def is_of_modules(self) -> bool:
         """Whether it is about whole modules, which is what a rounded size may mean. What changes
         a rounded count a little (a bias, a layer) reaches any number by chance."""
         return self.name.startswith(_WHOLE)
@@ -38,10 +38,10 @@ class Way:
 
 def without(
     d: Derivation, name: str, text: str, which: Callable[[str, CountLeaf], bool], cost: int = 1
-) -> Way:
+) -> CountConvention:
     items = [item for item in d.counted if which(item[0], item[1])]
     delta = total(leaf.count * times for _, leaf, times in items).times(-1)
-    return Way(name, text, delta, frozenset(name for name, _, _ in items), cost)
+    return CountConvention(name, text, delta, frozenset(name for name, _, _ in items), cost)
 
 
 def in_layers(d: Derivation) -> list[Item]:

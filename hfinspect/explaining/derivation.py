@@ -33,12 +33,12 @@ class Derivation:
         return counted_tree(self.prediction.root, self.config)
 
     @cached_property
-    def found(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
+    def all_leaves(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
         return tuple(leaves(self.tree))
 
     @cached_property
     def counted(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
-        return tuple(item for item in self.found if item[1].status == "counted")
+        return tuple(item for item in self.all_leaves if item[1].status == "counted")
 
     @cached_property
     def polynomial(self) -> Polynomial:
@@ -59,7 +59,7 @@ class Derivation:
                 see(inner)
             seen.setdefault(quantity)
 
-        for _, leaf, times in self.found:
+        for _, leaf, times in self.all_leaves:
             for quantity in (*leaf.count.quantities(), *times.quantities()):
                 see(quantity)
         for block in self.blocks:

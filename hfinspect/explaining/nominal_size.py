@@ -52,9 +52,9 @@ def _name_size(
         says = f"{match['times']} experts of a {size_text} model"
     also = next((m for m in _SIZE.finditer(name.replace("_", "-")) if m["active"]), None)
     if also is not None and active is not None:
-        a_low, _, a_cut, a_said = _range(also)
-        fits = "reached" if a_low <= active < a_cut else "not reached"
-        says += f", {a_said} active ({active:,} per token: {fits})"
+        active_low, _, active_cut, active_text = _range(also)
+        fits = "reached" if active_low <= active < active_cut else "not reached"
+        says += f", {active_text} active ({active:,} per token: {fits})"
         text += f"-{also[0]}"
     reached = tuple(c for c in candidates if low <= c.value < high)
     if not reached:  # 30B for 30.5: digits cut off

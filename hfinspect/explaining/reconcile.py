@@ -12,8 +12,8 @@ from ..core.explanation import Explanation
 from ..core.formula import Formula
 from ..errors import UsageError
 from ..trees.prediction import predict
-from .conventions import ways_of
-from .count_convention import Way
+from .conventions import conventions_of
+from .count_convention import CountConvention
 from .derivation import Derivation
 from .ledger import MAX_PRINTED_TERMS
 from .polynomials import Monomial, Number, Polynomial, monomial_value, number, total
@@ -21,7 +21,7 @@ from .polynomials import Monomial, Number, Polynomial, monomial_value, number, t
 #: Beyond five conventions at once almost any number can be reached, which explains nothing.
 MAX_CONVENTIONS = 5
 #: Sets of more than this many ways would cost minutes: 60 choose 3 is 34,220, held in memory.
-MAX_WAYS = 60
+MAX_TRIED = 60
 #: Equally short readings that are worth showing.
 MAX_READINGS = 3
 
@@ -85,27 +85,31 @@ def parse_count(count: str | int) -> ReconcileRequest:
     return parse_count(int(digits))
 
 
-def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -> Explanation:
+def compared(explanation: Explanation, d: Derivation, request: ReconcileRequest) -> Explanation:
     """The explanation with ``against`` filled in."""
-    ways = _ways(explanation, d, asked)
+    conventions = _conventions(explanation, d, request)
     exact = explanation.parameters
-    fits = asked.low <= exact < asked.high
-    at_most = MAX_ROUNDED if asked.rounded else MAX_CONVENTIONS
-    matching: list[tuple[Way, ...]] = []
-    if asked.rounded and not fits:
-        matching = roughly(ways, asked.low - exact, asked.high - exact)
+    fits = request.low <= exact < request.high
+    at_most = MAX_ROUNDED if request.rounded else MAX_CONVENTIONS
+    matching: list[tuple[CountConvention, ...]] = []
+    if request.rounded and not fits:
+        matching = roughly(conventions, request.low - exact, request.high - exact)
     elif not fits:
-        matching = readings(ways, asked.number - exact)
+        matching = readings(conventions, request.number - exact)
     nearest = (
-        same_size(asked.low, asked.high) if asked.rounded and not fits and not matching else None
+        same_size(request.low, request.high)
+        if request.rounded and not fits and not matching
+        else None
     )
     comparison = Against(
-        text=asked.text,
-        number=asked.number,
-        fits=(asked.low, asked.high),
-        difference=asked.number - exact,
-        readings=tuple(tuple(_convention(way, d) for way in reading) for reading in matching),
-        searched=len(ways),
+        text=request.text,
+        number=request.number,
+        fits=(request.low, request.high),
+        difference=request.number - exact,
+        readings=tuple(
+            tuple(_convention(convention, d) for convention in reading) for reading in matching
+        ),
+        searched=len(conventions),
         at_most=at_most,
         known=nearest,
     )
@@ -114,29 +118,41 @@ def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -
     return replace(explanation, against=comparison)
 
 
-def _ways(e: Explanation, d: Derivation, asked: ReconcileRequest) -> tuple[Way, ...]:
+def _conventions(
+    e: Explanation, d: Derivation, request: ReconcileRequest
+) -> tuple[CountConvention, ...]:
     """What may explain the count: the usual ways, what the files hold beyond the class, and for a
     rounded count whole modules alone."""
-    ways = list(ways_of(d)[:MAX_WAYS])
-    counts = {way.delta.value for way in ways}
+    conventions = list(conventions_of(d)[:MAX_TRIED])
+    counts = {convention.delta.value for convention in conventions}
     for group in e.beyond:
         if group.parameters and group.parameters not in counts:
             text = f"tensors that {e.architecture} does not define counted ({group.first})"
-            ways.append(Way("not-loaded", text, number(group.parameters), frozenset({group.first})))
-    return tuple(way for way in ways if way.whole) if asked.rounded else tuple(ways)
+            conventions.append(
+                CountConvention(
+                    "not-loaded", text, number(group.parameters), frozenset({group.first})
+                )
+            )
+    return (
+        tuple(convention for convention in conventions if convention.is_of_modules)
+        if request.rounded
+        else tuple(conventions)
+    )
 
 
-def _convention(way: Way, d: Derivation) -> Convention:
+def _convention(convention: CountConvention, d: Derivation) -> Convention:
     delta: Formula | None = None
-    if len(way.delta.terms) <= MAX_PRINTED_TERMS:
-        delta = d.ledger.writer.formula(way.delta)
-    return Convention(way.name, way.text, delta, way.delta.value)
+    if len(convention.delta.terms) <= MAX_PRINTED_TERMS:
+        delta = d.ledger.writer.formula(convention.delta)
+    return Convention(convention.name, convention.text, delta, convention.delta.value)
 
 
 # ---- the search
 
 
-def readings(ways: Sequence[Way], difference: int) -> list[tuple[Way, ...]]:
+def readings(
+    conventions: Sequence[CountConvention], difference: int
+) -> list[tuple[CountConvention, ...]]:
     """The smallest sets of compatible ways that sum to the difference, likeliest first.
 
     Meets in the middle: sets of up to three are listed, larger ones are joined from two of them.
@@ -144,72 +160,82 @@ def readings(ways: Sequence[Way], difference: int) -> list[tuple[Way, ...]]:
     small: dict[int, list[tuple[int, ...]]] = {}
     for size in range(1, min(3, MAX_CONVENTIONS) + 1):
         hits = []
-        for chosen in combinations(range(len(ways)), size):
-            if _compatible(ways, chosen):
-                value = sum(ways[i].delta.value for i in chosen)
+        for chosen in combinations(range(len(conventions)), size):
+            if _compatible(conventions, chosen):
+                value = sum(conventions[i].delta.value for i in chosen)
                 if value == difference:
                     hits.append(chosen)
                 if size <= 2 or MAX_CONVENTIONS > 3:
                     small.setdefault(value, []).append(chosen)
         if hits:
-            return _ranked(ways, hits)
+            return _ranked(conventions, hits)
     for size in range(4, MAX_CONVENTIONS + 1):
-        joined = set(_joined(ways, small, difference, size))
+        joined = set(_joined(conventions, small, difference, size))
         if joined:
-            return _ranked(ways, sorted(joined))
+            return _ranked(conventions, sorted(joined))
     return []
 
 
-def roughly(ways: Sequence[Way], low: int, high: int) -> list[tuple[Way, ...]]:
+def roughly(
+    conventions: Sequence[CountConvention], low: int, high: int
+) -> list[tuple[CountConvention, ...]]:
     """The smallest sets of compatible ways whose sum is from ``low`` up to ``high``, likeliest
     first."""
     for size in range(1, MAX_ROUNDED + 1):
         hits = [
             chosen
-            for chosen in combinations(range(len(ways)), size)
-            if low <= sum(ways[i].delta.value for i in chosen) < high and _compatible(ways, chosen)
+            for chosen in combinations(range(len(conventions)), size)
+            if low <= sum(conventions[i].delta.value for i in chosen) < high
+            and _compatible(conventions, chosen)
         ]
         if hits:
-            return _ranked(ways, hits)
+            return _ranked(conventions, hits)
     return []
 
 
 def _joined(
-    ways: Sequence[Way], small: dict[int, list[tuple[int, ...]]], difference: int, size: int
+    conventions: Sequence[CountConvention],
+    small: dict[int, list[tuple[int, ...]]],
+    difference: int,
+    size: int,
 ) -> Iterator[tuple[int, ...]]:
     for value, sets in small.items():
         for other in small.get(difference - value, ()):
             for one in sets:
                 if len(one) + len(other) == size and not set(one) & set(other):
                     chosen = tuple(sorted((*one, *other)))
-                    if _compatible(ways, chosen):
+                    if _compatible(conventions, chosen):
                         yield chosen
 
 
-def _compatible(ways: Sequence[Way], chosen: Sequence[int]) -> bool:
+def _compatible(conventions: Sequence[CountConvention], chosen: Sequence[int]) -> bool:
     """No tensor is changed twice."""
     touched: set[str] = set()
     for i in chosen:
-        if not touched.isdisjoint(ways[i].touches):
+        if not touched.isdisjoint(conventions[i].touches):
             return False
-        touched |= ways[i].touches
+        touched |= conventions[i].touches
     return True
 
 
-def _ranked(ways: Sequence[Way], hits: Sequence[tuple[int, ...]]) -> list[tuple[Way, ...]]:
+def _ranked(
+    conventions: Sequence[CountConvention], hits: Sequence[tuple[int, ...]]
+) -> list[tuple[CountConvention, ...]]:
     def rank(chosen: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        return sum(ways[i].cost for i in chosen), chosen
+        return sum(conventions[i].cost for i in chosen), chosen
 
     best = sorted(hits, key=rank)[:MAX_READINGS]
-    return [tuple(ways[i] for i in chosen) for chosen in best]
+    return [tuple(conventions[i] for i in chosen) for chosen in best]
 
 
 # ---- closed forms side by side
 
 
-def _with_forms(comparison: Against, d: Derivation, reading: tuple[Way, ...]) -> Against:
+def _with_forms(
+    comparison: Against, d: Derivation, reading: tuple[CountConvention, ...]
+) -> Against:
     right = d.closed(d.polynomial)
-    other = d.closed(d.polynomial + total(way.delta for way in reading))
+    other = d.closed(d.polynomial + total(convention.delta for convention in reading))
     if max(len(right.terms), len(other.terms)) > MAX_PRINTED_TERMS:
         return comparison
     writer = d.ledger.writer
@@ -220,8 +246,8 @@ def _with_forms(comparison: Against, d: Derivation, reading: tuple[Way, ...]) ->
     ]
     terms = [
         Term(
-            writer.formula(Polynomial({key: 1})).text if _is_whole(key) else "·",
-            int(monomial_value(key)) if _is_whole(key) else 0,
+            writer.formula(Polynomial({key: 1})).text if _is_integer(key) else "·",
+            int(monomial_value(key)) if _is_integer(key) else 0,
             _coefficient(right.terms.get(key, 0)),
             _coefficient(other.terms.get(key, 0)),
         )
@@ -235,7 +261,7 @@ def _with_forms(comparison: Against, d: Derivation, reading: tuple[Way, ...]) ->
     )
 
 
-def _is_whole(key: Monomial) -> bool:
+def _is_integer(key: Monomial) -> bool:
     return monomial_value(key).denominator == 1
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component
-from .count_convention import Item, Way, in_layers, without
+from .count_convention import CountConvention, Item, in_layers, without
 from .derivation import Derivation
 from .polynomials import Quantity, number, total, unknown
 
@@ -11,7 +11,7 @@ from .polynomials import Quantity, number, total, unknown
 _PADDING = (64, 128)
 
 
-def confused(d: Derivation) -> Iterator[Way]:
+def mistaken_sizes(d: Derivation) -> Iterator[CountConvention]:
     tables = {
         kind: next((i for i in d.counted if i[1].kind == kind and not i[1].bias), None)
         for kind in ("token", "position", "segment")
@@ -58,25 +58,27 @@ def _rows(item: Item | None, keys: tuple[str, ...]) -> Quantity | None:
 
 def _swap(
     name: str, text: str, changes: Sequence[tuple[Item, Quantity, Quantity]], cost: int = 1
-) -> Way:
+) -> CountConvention:
     parts = [
         times * (leaf.count.replaced(old, unknown(new)) - leaf.count)
         for (_, leaf, times), old, new in changes
     ]
-    return Way(name, text, total(parts), frozenset(item[0] for item, _, _ in changes), cost)
+    return CountConvention(
+        name, text, total(parts), frozenset(item[0] for item, _, _ in changes), cost
+    )
 
 
-def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Way]:
+def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[CountConvention]:
     """A rounded or padded vocabulary, and a head of its own on it."""
     name, leaf, _ = token
     head = frozenset({"head"})
-    tied = any(i[1].status == "tied" and i[1].component is Component.HEAD for i in d.found)
+    tied = any(i[1].status == "tied" and i[1].component is Component.HEAD for i in d.all_leaves)
     for words in (vocab.value, *_round_numbers(vocab.value)):
         size = unknown(vocab) if words == vocab.value else number(words)
         table = leaf.count.replaced(vocab, size)
         shown = f"{words:,} words"
         if words != vocab.value:
-            yield Way(
+            yield CountConvention(
                 "other-vocabulary",
                 f"embedding of {shown}",
                 table - leaf.count,
@@ -86,8 +88,8 @@ def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Way]:
         if tied or d.prediction.architecture.endswith("Model"):
             cost = 1 if words == vocab.value else 2
             if words != vocab.value or not tied:
-                yield Way("own-head", f"an untied head on {shown}", table, head, cost)
-            yield Way(
+                yield CountConvention("own-head", f"an untied head on {shown}", table, head, cost)
+            yield CountConvention(
                 "own-head-with-bias",
                 f"an untied head on {shown}, with bias",
                 table + size,
@@ -107,7 +109,7 @@ def _round_numbers(value: int) -> list[int]:
 # ---- attention, MLP, experts, layers
 
 
-def attention_and_mlp(d: Derivation) -> Iterator[Way]:
+def attention_and_mlp(d: Derivation) -> Iterator[CountConvention]:
     for block in d.blocks:
         if block.heads and block.groups and block.heads.value != block.groups.value:
             changes = [
@@ -142,10 +144,10 @@ def attention_and_mlp(d: Derivation) -> Iterator[Way]:
             k, n = active or (1, 1)
             all_experts = sum(f.count.value * t.value for _, f, t in routed if f.active == active)
             delta -= all_experts - all_experts * (served or k) // n
-        yield Way(name, text, number(delta), frozenset(n for n, _, _ in routed))
+        yield CountConvention(name, text, number(delta), frozenset(n for n, _, _ in routed))
 
 
-def _wide_mlps(d: Derivation) -> Iterator[Way]:
+def _wide_mlps(d: Derivation) -> Iterator[CountConvention]:
     """4·H in place of another width."""
     for quantity in d.quantities:
         last = quantity.name.rsplit(".", 1)[-1]
@@ -154,16 +156,16 @@ def _wide_mlps(d: Derivation) -> Iterator[Way]:
             four = unknown(d.hidden).times(4)
             parts = [t * (f.count.replaced(quantity, four) - f.count) for _, f, t in mine]
             touched = frozenset(name for name, _, _ in mine)
-            yield Way("four-hidden", "MLPs of width 4·H", total(parts), touched)
+            yield CountConvention("four-hidden", "MLPs of width 4·H", total(parts), touched)
             return
 
 
-def layers(d: Derivation) -> Iterator[Way]:
+def layers(d: Derivation) -> Iterator[CountConvention]:
     inside = in_layers(d)
     if d.layers is None or not inside:
         return
     one = total(leaf.count for _, leaf, _ in inside)
     touched = frozenset(name for name, _, _ in inside)
     if d.layers.value > 1:
-        yield Way("a-layer-less", "one layer forgotten", one.times(-1), touched, 3)
-    yield Way("a-layer-more", "one layer too many", one, touched, 3)
+        yield CountConvention("a-layer-less", "one layer forgotten", one.times(-1), touched, 3)
+    yield CountConvention("a-layer-more", "one layer too many", one, touched, 3)

@@ -38,7 +38,7 @@ def adapter_of(
         findings.append(Finding("base-model", "no config names the base model", severity="note"))
     adapter = Adapter(
         type=_text(values.get("peft_type")),
-        rank=_whole(values.get("r")),
+        rank=_integer(values.get("r")),
         alpha=_number(values.get("lora_alpha")),
         targets=_names(values.get("target_modules")),
         saved=_names(values.get("modules_to_save")),
@@ -67,7 +67,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _whole(value: object) -> int | None:
+def _integer(value: object) -> int | None:
     return value if type(value) is int else None
 
 

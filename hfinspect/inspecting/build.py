@@ -85,17 +85,17 @@ def from_prediction(
     quantize_config.json) says."""
     with collector_paused():
         packed = _packed(prediction, config, companions)
-        placed = place_expected(prediction, packed)
+        labelled = place_expected(prediction, packed)
     assumed = assumed_class(prediction, config)
     facts = facts_of(config, prediction)
     return assembled(
         target,
         origin,
         "config",
-        placed.tensors,
-        placed.tied,
-        count_tensors(placed.tensors),
-        head_apart(placed, prediction),
+        labelled.tensors,
+        labelled.tied,
+        count_tensors(labelled.tensors),
+        head_apart(labelled, prediction),
         model_type=prediction.model_type,
         architecture=prediction.architecture,
         catalogued=prediction.family is not None,

@@ -11,7 +11,7 @@ from ..core.checkpoint import Finding
 from ..core.components import Role
 from ..core.expectation import Expectation, Reshaped
 from ..core.tensor import TensorInfo, TensorSpec
-from ..trees.prediction import Prediction, is_held
+from ..trees.prediction import Prediction, is_saved
 
 if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoded
@@ -34,7 +34,7 @@ _BOOKKEEPING = Role.QUANTIZATION
 
 
 def compared(
-    placed: Labelled, prediction: Prediction, decoded: Mapping[str, Decoded], table: TensorTable
+    labelled: Labelled, prediction: Prediction, decoded: Mapping[str, Decoded], table: TensorTable
 ) -> Expectation:
     """Where the tensors of a table differ from those predicted.
 
@@ -42,7 +42,7 @@ def compared(
     """
     weighed = [  # with fields by number: by name each takes as long as all the rest
         (info, spec)
-        for info, spec in zip(placed.tensors, placed.told, strict=True)
+        for info, spec in zip(labelled.tensors, labelled.told, strict=True)
         if info[_ROLE] is not _BOOKKEEPING
     ]
     known = [(info, spec) for info, spec in weighed if spec is not None]
@@ -52,7 +52,7 @@ def compared(
     reshaped = {
         info.name: Reshaped(info.shape, spec.shape)
         for info, spec in known
-        if info[1] != spec[1] and not _as_promised(spec, decoded.get(info[0]))
+        if info[1] != spec[1] and not _as_predicted(spec, decoded.get(info[0]))
     }
     unexpected = [info[0] for info, spec in weighed if spec is None]
     unsaved = [
@@ -83,14 +83,14 @@ def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
 def _missing(known: Sequence[_Pair], prediction: Prediction, table: TensorTable) -> tuple[str, ...]:
     """Names of predicted tensors that are not held."""
     in_tree = table.renamed([(info.name, spec.name) for info, spec in known])
-    count = sum(table.total(info.name) for info, spec in known if is_held(spec))
+    count = sum(table.total(info.name) for info, spec in known if is_saved(spec))
     if count == len(prediction.tensors):  # each once, and no others
         return ()
     in_files = set(in_tree)
     return tuple(name for name in prediction.tensors.names() if name not in in_files)
 
 
-def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:
+def _as_predicted(spec: TensorSpec, meaning: Decoded | None) -> bool:
     """Whether a tensor of another shape than the tree's is all the same as it should be."""
     if meaning is not None:
         # Packing rearranges; what has to agree is how many parameters come out of it.

@@ -136,7 +136,7 @@ def _read_gguf(
 ) -> _Tensors:
     """The same with names of llama.cpp: labels do not come from the prediction."""
     from ..analysis.gguf.own_facts import unstored_head
-    from .gguf_compared import HeldTensors, promise_of
+    from .gguf_compared import HeldTensors, expected_of
 
     labelled = _labelled(table, None, decoding, config)
     labelled = labelled._replace(tied={**labelled.tied, **unstored_head(checkpoint.shards)})
@@ -146,7 +146,7 @@ def _read_gguf(
     if not checkpoint.missing:
         first = checkpoint.shards[0].file if checkpoint.shards else None
         file_tensors = HeldTensors(first, _metadata(table.shards), tensors, counts.total.parameters)
-        expected = promise_of(file_tensors, prediction, where)
+        expected = expected_of(file_tensors, prediction, where)
     if prediction is None and config is None:
         prediction = expected.prediction
     return _Tensors(labelled, tensors, counts, expected, prediction, None)

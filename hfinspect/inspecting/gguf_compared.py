@@ -32,7 +32,7 @@ class HeldTensors(NamedTuple):
     parameters: int | None
 
 
-def promise_of(file_tensors: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
+def expected_of(file_tensors: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
     """``prediction`` is that of the file ``where``, None where there is none or it is not in the
     catalog; then the key-values promise, if their architecture is known."""
     facts = describe(file_tensors.metadata)
@@ -40,7 +40,7 @@ def promise_of(file_tensors: HeldTensors, prediction: Prediction | None, where: 
         return Expected()
     source, is_catalogued = where, prediction is not None
     if prediction is None:
-        prediction, source = own_promise(file_tensors), OWN_VALUES
+        prediction, source = own_prediction(file_tensors), OWN_VALUES
     if prediction is None:
         return Expected()
     comparison = compare_names(file_tensors.tensors, prediction, facts.architecture)
@@ -48,7 +48,7 @@ def promise_of(file_tensors: HeldTensors, prediction: Prediction | None, where: 
     return Expected(is_catalogued, comparison.expectation, findings, prediction)
 
 
-def own_promise(file_tensors: HeldTensors) -> Prediction | None:
+def own_prediction(file_tensors: HeldTensors) -> Prediction | None:
     """What the key-values predict; None where their architecture is not known."""
     config: Mapping[str, object] | None = config_of(
         file_tensors.metadata, {info.name for info in file_tensors.tensors}
@@ -67,14 +67,16 @@ def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Itera
     if not comparison.expectation.agrees:
         yield Finding("config-differs", _difference(of, comparison.expectation, source), file)
     if comparison.unnamed:
-        stored, promised = comparison.rest
-        same = "as many elements as" if stored == promised else f"{stored:,} elements, not those of"
+        stored, predicted = comparison.rest
+        same = (
+            "as many elements as" if stored == predicted else f"{stored:,} elements, not those of"
+        )
         text = (
             f"{len(comparison.unnamed):,} tensors of {source} have no known name in GGUF "
             f"({_examples(comparison.unnamed)}); the file's remaining tensors have {same} these "
-            f"({promised:,})"
+            f"({predicted:,})"
         )
-        severity: Severity = "note" if stored == promised else "warning"
+        severity: Severity = "note" if stored == predicted else "warning"
         yield Finding("gguf-names", text, file, severity=severity)
     if comparison.elsewhere:
         parts = " and ".join(comparison.elsewhere)
@@ -94,8 +96,8 @@ def _difference(of: HeldTensors, expectation: Expectation, source: str) -> str:
     if expectation.unexpected:
         parts.append(f"held, not predicted: {_examples(expectation.unexpected)}")
     sizes = [
-        f"{name} ({shape_text(in_file)}, predicted {shape_text(promised)})"
-        for name, (in_file, promised) in expectation.reshaped.items()
+        f"{name} ({shape_text(in_file)}, predicted {shape_text(predicted)})"
+        for name, (in_file, predicted) in expectation.reshaped.items()
     ]
     if sizes:
         parts.append(f"of another size: {_examples(sizes)}")

@@ -21,7 +21,7 @@ from ..sources.opening import Access
 from ..sources.source import Source
 from .build import Inspected
 from .config_alone import no_config
-from .overriding import promised
+from .overriding import inspect_config
 
 if TYPE_CHECKING:
     from .adapter import Reach
@@ -47,7 +47,7 @@ def inspect_target(
     says how large it is, is a result without tensors instead of an error."""
     given = config_given(target)
     if given is not None:
-        made = _Promise("config", Origin("mapping", "config"), overrides, unsized)
+        made = _FromConfig("config", Origin("mapping", "config"), overrides, unsized)
         return with_usual_items(made.of(given))
     ref = of_pipeline(access.resolve(target, revision))
     access = access.started()
@@ -76,7 +76,7 @@ def inspect_opened(
     unsized: bool = False,
 ) -> Inspected:
     """The same of a source that is open already."""
-    promise = _Promise(name, opened.origin, overrides, unsized)
+    from_config = _FromConfig(name, opened.origin, overrides, unsized)
     picked = json_of(ref) or ref.file or file
     if is_config(picked):
         if source == "checkpoint":
@@ -84,14 +84,14 @@ def inspect_opened(
         config = read_config(opened, picked)
         if config is None:
             raise no_config(name)
-        return with_usual_items(promise.of(config), opened)
+        return with_usual_items(from_config.of(config), opened)
 
     def reach(base: str) -> Inspection:
         elsewhere = replace(access, listing=None)
         inner = elsewhere.resolve(base)
         with elsewhere.opened(inner) as base_source:
             further = _from_source(
-                _Promise(base, base_source.origin, None),
+                _FromConfig(base, base_source.origin, None),
                 base_source,
                 inner.file,
                 "auto",
@@ -100,7 +100,9 @@ def inspect_opened(
             )
         return further.inspection
 
-    return with_usual_items(_from_source(promise, opened, picked, source, reach, access), opened)
+    return with_usual_items(
+        _from_source(from_config, opened, picked, source, reach, access), opened
+    )
 
 
 def with_usual_items(inspected: Inspected, source: Source | None = None) -> Inspected:
@@ -119,7 +121,7 @@ def with_usual_items(inspected: Inspected, source: Source | None = None) -> Insp
     return usual_of_config(inspected, source)
 
 
-class _Promise(NamedTuple):
+class _FromConfig(NamedTuple):
     """What config.json promises of a target; ``unsized`` as in ``inspect_target``."""
 
     name: str
@@ -135,7 +137,7 @@ class _Promise(NamedTuple):
         layout: str = "model",
     ) -> Inspected:
         return self.made(
-            lambda: promised(
+            lambda: inspect_config(
                 self.name, self.origin, config, self.overrides, findings, companions, layout
             ),
             config,
@@ -154,14 +156,14 @@ class _Promise(NamedTuple):
 
 
 def _from_source(
-    promise: _Promise,
+    from_config: _FromConfig,
     opened: Source,
     file: str | None,
     source: SourceChoice,
     reach: Reach,
     access: Access,
 ) -> Inspected:
-    name, overrides = promise.name, promise.overrides
+    name, overrides = from_config.name, from_config.overrides
     wants_weights = source != "config" and not overrides
     # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
     # list is on its way meanwhile, and what is read after it.
@@ -185,7 +187,7 @@ def _from_source(
         raise read.refused or no_weights(opened, read.files)
     is_whole_repo = not file and not (overrides and PIPELINE_FILE in read.files)
     several = (
-        promise.made(partial(inspect_declared, name, opened, overrides, notes))
+        from_config.made(partial(inspect_declared, name, opened, overrides, notes))
         if is_whole_repo
         else None
     )
@@ -205,15 +207,17 @@ def _from_source(
         )
         for other in read.unread
     )
-    return promise.of(read.config, (*read.findings, *unread), read.companions, read.layout.value)
+    return from_config.of(
+        read.config, (*read.findings, *unread), read.companions, read.layout.value
+    )
 
 
 def _begun(source: Source, *, weights: bool) -> Source:
-    from ..checkpoints.prefetch_plan import reading_ahead
+    from ..checkpoints.prefetch_plan import with_prefetch
     from ..sources.prefetch import PrefetchedSource
 
     return (
-        source if isinstance(source, PrefetchedSource) else reading_ahead(source, weights=weights)
+        source if isinstance(source, PrefetchedSource) else with_prefetch(source, weights=weights)
     )
 
 

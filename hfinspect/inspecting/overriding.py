@@ -61,7 +61,7 @@ def changed(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> C
     )
 
 
-def promised(
+def inspect_config(
     name: str,
     origin: Origin,
     config: Mapping[str, Any],
@@ -109,8 +109,8 @@ def _spellings(key: str, names: _Names) -> list[str]:
     some getter reads it first, and not with the same other name after it
     (``moe_intermediate_size``, failing that ``intermediate_size``).
     """
-    first = {spelled[0] for spelled in names}
-    pairs = {(spelled[0], other) for spelled in names for other in spelled[1:]}
+    first = {spelling[0] for spelling in names}
+    pairs = {(spelling[0], other) for spelling in names for other in spelling[1:]}
     spellings = []
     for own, other in sorted(pairs):
         if key in (own, other) and (other not in first or (other, own) in pairs):
@@ -126,7 +126,7 @@ def _before(config: Mapping[str, Any], key: str, names: _Names) -> Any:
 def _check_known(key: str, config: Mapping[str, Any], names: _Names) -> None:
     """Raises UsageError, with the nearest known keys, for a key of neither the config nor what
     reads it: the family here or the config class in transformers."""
-    known = {*_flat(config), *(name for spelled in names for name in spelled), *_OTHERWISE_READ}
+    known = {*_flat(config), *(name for spelling in names for name in spelling), *_OTHERWISE_READ}
     if key in known or any(name.startswith(f"{key}.") for name in known):
         return
     # Of the class in transformers, though no tensor depends on it; or in a key of any content.
@@ -151,7 +151,7 @@ def check_spelling(config: Mapping[str, Any]) -> None:
     import difflib
 
     names = _names_read(config)
-    read = {name for spelled in names for name in spelled if "." not in name}
+    read = {name for spelling in names for name in spelling if "." not in name}
     absent = sorted(read - config.keys())
     for key in config:
         if key in read or key in _OTHERWISE_READ or has_field(config, key):

@@ -6,7 +6,7 @@ from typing import Any
 from ..analysis.labels.place import Labelled
 from ..core.checkpoint import Finding
 from ..core.components import Component
-from ..trees.prediction import Prediction, is_held
+from ..trees.prediction import Prediction, is_saved
 
 #: Types and classes whose head is its own in transformers, whatever ``tie_word_embeddings`` says
 #: (it is true by default): classes without ``_tied_weights_keys`` for the head. Asked where
@@ -43,27 +43,27 @@ def _named_in(config: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def with_unstored_ties(placed: Labelled, prediction: Prediction | None) -> Labelled:
+def with_unstored_ties(labelled: Labelled, prediction: Prediction | None) -> Labelled:
     """Ties whose left-out end is, as usual, in no file."""
     if prediction is None or not prediction.tied:
-        return placed
-    stored_as = {spec.name: name for name, spec in placed.specs.items()}
-    tied = dict(placed.tied)
+        return labelled
+    stored_as = {spec.name: name for name, spec in labelled.specs.items()}
+    tied = dict(labelled.tied)
     for name, keeper in prediction.tied.items():
         if name not in stored_as and keeper in stored_as:
             tied.setdefault(name, stored_as[keeper])
-    return placed._replace(tied=tied)
+    return labelled._replace(tied=tied)
 
 
-def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
+def head_apart(labelled: Labelled, prediction: Prediction | None) -> int:
     """Parameters of the head where it is tied to something that is no head."""
-    if not placed.tied and (prediction is None or not prediction.tied):
+    if not labelled.tied and (prediction is None or not prediction.tied):
         return 0
-    stored = {info.name: info for info in placed.tensors}
+    stored = {info.name: info for info in labelled.tensors}
     count = 0
     counted = set()
-    specs_held = placed.specs
-    for name, keeper_name in placed.tied.items():
+    labelled_specs = labelled.specs
+    for name, keeper_name in labelled.tied.items():
         info, keeper = stored.get(name), stored.get(keeper_name)
         if info is None and keeper is not None and prediction is None:
             count += keeper.parameters or 0  # a head that GGUF leaves out
@@ -71,11 +71,11 @@ def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
             continue
         if info.component is Component.HEAD and keeper.component is not Component.HEAD:
             count += info.parameters or 0
-            spec = specs_held.get(name)
+            spec = labelled_specs.get(name)
             counted.add(spec.name if spec else name)
     if prediction is None:
         return count
-    in_files = {spec.name for spec in specs_held.values()}
+    in_files = {spec.name for spec in labelled_specs.values()}
     find = prediction.specs.find
     for name in prediction.tied:
         spec = find(name)
@@ -87,19 +87,19 @@ def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
         ):
             continue
         keeper_spec = find(spec.tied_to or "")
-        if keeper_spec is None or not is_held(keeper_spec):
+        if keeper_spec is None or not is_saved(keeper_spec):
             continue
         if keeper_spec.component is not Component.HEAD:
             count += spec.parameters
     return count
 
 
-def tie_findings(placed: Labelled) -> list[Finding]:
-    if not placed.tied:
+def tie_findings(labelled: Labelled) -> list[Finding]:
+    if not labelled.tied:
         return []
-    stored = {info.name: info for info in placed.tensors}
+    stored = {info.name: info for info in labelled.tensors}
     findings = []
-    for name, keeper in placed.tied.items():
+    for name, keeper in labelled.tied.items():
         if name not in stored:
             continue
         rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {keeper}"

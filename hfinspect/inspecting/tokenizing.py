@@ -11,7 +11,7 @@ from ..analysis.key_facts import facts_of
 from ..analysis.template_abilities import abilities, templates_in
 from ..analysis.tokenizer_checks import disagreements
 from ..analysis.vocabulary_rows import GGUF_EMBEDDING, embedding_rows, head_rows, vocab_size
-from ..checkpoints.token_layouts import appended, placed, role_tokens
+from ..checkpoints.token_layouts import appended, role_tokens, with_class_ids
 from ..checkpoints.token_table import ADDING, TokenTable, added_by, all_added, id_conflicts
 from ..checkpoints.tokenizer_files import SMALL, TEMPLATE, TokenizerRead
 from ..core.checkpoint import Finding, Shard
@@ -51,7 +51,9 @@ def tokenizer_facts(
     target: str, origin: Origin, read: TokenizerRead, model: ModelRead
 ) -> TokenizerFacts:
     """What the files say, and where they disagree."""
-    table = placed(read.table, [read.mapping(name) for name in SMALL[:2]], model.config or {})
+    table = with_class_ids(
+        read.table, [read.mapping(name) for name in SMALL[:2]], model.config or {}
+    )
     read = read._replace(table=table)
     added = added_tokens(read)
     added += appended(table, added, _configs(read))
@@ -212,7 +214,7 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
         tokens=tokens,
         highest=highest,
         unused=unused,
-        declared=vocab_size(model.config) if model.config else _whole(model.number("vocab_size")),
+        declared=vocab_size(model.config) if model.config else _integer(model.number("vocab_size")),
         rows=rows,
         rows_by=rows_by,
         head_rows=head_rows(model.inspection),
@@ -225,10 +227,10 @@ def _length(metadata: Mapping[str, object], key: str) -> int | None:
     """How many tokens a GGUF file lists; of a long list only its length is kept."""
     tokens = metadata.get(key)
     length = tokens.get("length") if isinstance(tokens, Mapping) else None
-    return len(tokens) if isinstance(tokens, list) else _whole(length)
+    return len(tokens) if isinstance(tokens, list) else _integer(length)
 
 
-def _whole(value: object) -> int | None:
+def _integer(value: object) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
@@ -315,7 +317,7 @@ def _unknown(
 
 def context_lengths(read: TokenizerRead, model: ModelRead) -> ContextLengths:
     """The longest sequences by each file."""
-    longest = _whole(read.mapping(SMALL[0]).get("model_max_length"))
+    longest = _integer(read.mapping(SMALL[0]).get("model_max_length"))
     facts = model.facts
     rope = _gguf_rope(model) if model.metadata is not None else _rope(model.config or {})
     rope_type, factor, original = rope
@@ -330,8 +332,8 @@ def context_lengths(read: TokenizerRead, model: ModelRead) -> ContextLengths:
         factor=factor,
         original=original,
         reach=_reach(rope_type, factor, original),
-        sliding_window=_whole(window),
-        generation=_whole(read.mapping("generation_config.json").get("max_length")),
+        sliding_window=_integer(window),
+        generation=_integer(read.mapping("generation_config.json").get("max_length")),
     )
 
 
@@ -356,7 +358,7 @@ def _rope(config: Mapping[str, object]) -> _Rope:
             original = rope.get("original_max_position_embeddings")
             if original is None:
                 original = _text_key(config, "original_max_position_embeddings")
-            return kind if isinstance(kind, str) else None, _factor(rope), _whole(original)
+            return kind if isinstance(kind, str) else None, _factor(rope), _integer(original)
     return None, None, None
 
 
@@ -370,7 +372,7 @@ def _factor(rope: Mapping[str, object]) -> int | float | None:
 def _gguf_rope(model: ModelRead) -> _Rope:
     kind = model.number("rope.scaling.type")
     factor = _factor({"factor": model.number("rope.scaling.factor")})
-    original = _whole(model.number("rope.scaling.original_context_length"))
+    original = _integer(model.number("rope.scaling.original_context_length"))
     return kind if isinstance(kind, str) else None, factor, original
 
 

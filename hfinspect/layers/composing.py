@@ -148,12 +148,12 @@ def tied_to(module: Module, at: str | None, only: Collection[str] | None = None)
     return twin
 
 
-def respelled(root: Module, names: Mapping[str, str], way: str = "Sequential") -> Module:
+def respelled(root: Module, names: Mapping[str, str], made_class: str = "Sequential") -> Module:
     """``root`` whose children named like a key of ``names`` have the name under it, at every depth,
     in place: files of a composite may keep the first release's names, where a save of the tower
-    alone has those of its attributes. A name with dots makes the modules on its ``way``."""
+    alone has those of its attributes. A name with dots makes the modules on its ``made_class``."""
     for module in list(each_module(root)):  # not those that a name with dots makes
-        _respell(module, names, way)
+        _respell(module, names, made_class)
     return root
 
 
@@ -181,13 +181,13 @@ def respelled_classes(
     return root
 
 
-def _respell(module: Module, names: Mapping[str, str], way: str = "Sequential") -> None:
+def _respell(module: Module, names: Mapping[str, str], made_class: str = "Sequential") -> None:
     children: dict[str, Module | Parameter] = {}
     for name, child in module.children.items():
         *path, last = names.get(name, name).split(".")
         at = children
         for step in path:
-            inner = at.setdefault(step, Module(way))
+            inner = at.setdefault(step, Module(made_class))
             assert isinstance(inner, Module)
             at = inner.children
         at[last] = child

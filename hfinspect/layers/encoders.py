@@ -280,12 +280,12 @@ def sequence_summary(
 ) -> Module:
     """One vector per text: projected to the hidden size or the labels where the config asks.
     ``project`` and ``activation_name`` are the config class's own defaults."""
-    asked, h = c.flag("summary_use_proj", default=project), hidden(c)
+    projects, h = c.flag("summary_use_proj", default=project), hidden(c)
     wide = c.num_labels if c.flag("summary_proj_to_labels", default=False) else h
     act = c.text("summary_activation", default=activation_name)
     return Module(
         f"{name}SequenceSummary",
-        summary=Linear(h, wide) if asked else Activation("Identity"),
+        summary=Linear(h, wide) if projects else Activation("Identity"),
         activation=activation(act),
         component=Component.HEAD,
         kind="classifier",

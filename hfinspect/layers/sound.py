@@ -31,11 +31,11 @@ def _residuals(
 ) -> list[Module]:
     inner = width // c.dim("compress")
     first = conv(width, inner, c.dim("residual_kernel_size"))
-    asked = c.flag("use_conv_shortcut", default=shortcut)
+    wanted = c.flag("use_conv_shortcut", default=shortcut)
     block = Module(
         f"{name}ResnetBlock",
         block=ModuleList([elu(), first, elu(), conv(inner, width, 1)]),
-        shortcut=conv(width, width, 1) if asked else Activation("Identity"),
+        shortcut=conv(width, width, 1) if wanted else Activation("Identity"),
     )
     return [block] * int(c.count("num_residual_layers"))
 

@@ -61,7 +61,7 @@ def _sliced(
     if not rows:
         return overview + 2, tuple(steps)
     high, wide = _near(
-        _whole(height, rows) / rows, _whole(width, columns) / columns, side, step, enlarged=True
+        _round(height, rows) / rows, _round(width, columns) / columns, side, step, enlarged=True
     )
     each = (high // patch) * (wide // patch) // merge**2
     steps.append(f"{columns} x {rows} slices at {wide:,} x {high:,}: {each:,} tokens, 2 markers")
@@ -69,7 +69,7 @@ def _sliced(
     return overview + 2 + rows * columns * (each + 2) + rows - 1, tuple(steps)
 
 
-def _whole(length: float, divisor: int) -> int:
+def _round(length: float, divisor: int) -> int:
     return max(round(length / divisor) * divisor, divisor)
 
 
@@ -79,7 +79,7 @@ def _near(height: float, width: float, side: int, step: int, *, enlarged: bool) 
         ratio = width / height
         height = int(side / math.sqrt(ratio))
         width = int(height * ratio)
-    return _whole(height, step), _whole(width, step)
+    return _round(height, step), _round(width, step)
 
 
 def _grid(height: int, width: int, most: int, side: int) -> tuple[int, int]:

@@ -133,11 +133,11 @@ def _grid(image: ImageItem, patch: int, merge: int, least: int, most: int) -> tu
     if most > least and rows * columns < least:
         factor = math.sqrt(least / (rows * columns))
         rows, columns = math.ceil(factor * rows), math.ceil(factor * columns)
-    rows = _whole(rows, columns, merge, most)
-    return rows, _whole(columns, rows, merge, most)
+    rows = _multiple(rows, columns, merge, most)
+    return rows, _multiple(columns, rows, merge, most)
 
 
-def _whole(side: int, other: int, merge: int, most: int) -> int:
+def _multiple(side: int, other: int, merge: int, most: int) -> int:
     """To a multiple of ``merge``: up where the patches allow it."""
     rest = side % merge
     if not rest:

@@ -119,17 +119,17 @@ class SettingsPart:
 
     def __init__(self, where: str, values: Mapping[str, Any], default: Mapping[str, Any]) -> None:
         self.where = where
-        self._said = values
+        self._values = values
         self._default = default
 
     def raw(self, key: str) -> Any:
         """What the file says, or else the class's default; None where neither does."""
-        value = self._said.get(key)
+        value = self._values.get(key)
         return self._default.get(key) if value is None else value
 
     def says(self, key: str) -> bool:
         """Whether the repo's own file has the key."""
-        return self._said.get(key) is not None
+        return self._values.get(key) is not None
 
     def count(self, key: str, *, least: int = 1, most: int = MAX_SETTING) -> int:
         """A whole number. Raises UnknownTokensError."""

@@ -190,10 +190,12 @@ def _shown(image: ImageItem, tile: int, rows: int, columns: int) -> float:
         for row in range(rows)
         for column in range(columns)
     ]
-    return sum(_kept(max(one), min(one), tile) for one in sides) / (image.width * image.height)
+    return sum(_area_in_tile(max(one), min(one), tile) for one in sides) / (
+        image.width * image.height
+    )
 
 
-def _kept(long: float, short: float, tile: int) -> float:
+def _area_in_tile(long: float, short: float, tile: int) -> float:
     if long > tile:
         long, short = tile, short / long * tile
     return long * short

@@ -28,13 +28,13 @@ _LEFT_OUT: Final = frozenset({"path", "files", "chosen", "location", "on the Hub
 def render(inspection: Inspection, document: Document) -> str:
     """The block. ``document`` is the inspection's own layout; without what concerns this machine
     and without remarks, which are for the one who writes the card."""
-    blocks = [before for block in document.blocks if (before := _kept(block)) is not None]
+    blocks = [before for block in document.blocks if (before := _for_card(block)) is not None]
     picture = f"![Where the parameters are: {escaped(document.summary)}]({PICTURE})"
     body = as_markdown(Document("", tuple(blocks), None, document.summary))
     return "\n\n".join((BEGIN, "## What is inside", picture, body, _source(inspection), END))
 
 
-def _kept(block: Block) -> Block | None:
+def _for_card(block: Block) -> Block | None:
     if isinstance(block, Paragraph):
         return None
     if isinstance(block, Facts):

@@ -9,7 +9,7 @@ from ..analysis.differences import Change, Comparison, Difference, ranges
 from ..core.expectation import ASSUMED
 from ..core.overrides import titled
 from ..core.results import Inspection
-from ..core.text import byte_size, method_word, more_are, spelled
+from ..core.text import byte_size, method_word, more_are, rounded_count
 from ..core.weight_changes import (
     SAMPLE_BYTES,
     VERDICTS,
@@ -84,7 +84,9 @@ def _bar(name: str, model: Inspection) -> Iterator[Block]:
 
     total = model.parameters
     known = [(name, totals.parameters) for name, totals in model.components.items()]
-    pieces = tuple((name, size / total, spelled(size)) for name, size in known if size and total)
+    pieces = tuple(
+        (name, size / total, rounded_count(size)) for name, size in known if size and total
+    )
     yield Paragraph(f"{name}: {summary(model)}")
     yield StackedBar("parameters", pieces)
 
@@ -171,7 +173,7 @@ def _side_by_side(models: tuple[Inspection, ...], names: Sequence[str], *, drawn
         if line.label:
             rows.append((line.label, *line.shown))
         if line.name == "parameters":
-            rows.append(("  rounded", *(spelled(m.parameters or 0) for m in models)))
+            rows.append(("  rounded", *(rounded_count(m.parameters or 0) for m in models)))
     columns = [Column("property", "")]
     columns += [Column(m.target, name) for m, name in zip(models, names, strict=True)]
     return Table(tuple(columns), tuple(rows), title="Properties" if drawn else "")

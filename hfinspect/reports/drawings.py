@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.records import dataclass
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, rounded_count
 from .document import Block, Cell, Column, Paragraph, Picture, Table, columns_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Strips(Picture):
             "parameters:int = parameters of one; nbytes:int = bytes of one; "
             "cache:int = cache of one; bar:bar ="
         )
-        most = max((_whole(s) for _, stack in self.stacks for s in stack), default=0) or 1
+        most = max((_total(s) for _, stack in self.stacks for s in stack), default=0) or 1
         rows = tuple(
             (
                 name,
@@ -172,7 +172,7 @@ class Strips(Picture):
         return (Table(columns, rows, optional=("bar", "cache")),)
 
 
-def _whole(stretch: Stretch) -> int:
+def _total(stretch: Stretch) -> int:
     return sum(stretch.components.values())
 
 
@@ -216,4 +216,4 @@ class MemoryCurves(Picture):
 
 def sized(size: int, unit: str) -> str:
     """A size as it stands on a tile: ``1.85 GB``, ``927 M``."""
-    return byte_size(size) if unit == "bytes" else spelled(size)
+    return byte_size(size) if unit == "bytes" else rounded_count(size)

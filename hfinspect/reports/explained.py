@@ -9,7 +9,7 @@ from ..core.explanation import Attention, Explanation
 from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
-from ..core.text import byte_size, method_word, spelled, widths, with_rounded
+from ..core.text import byte_size, method_word, rounded_count, widths, with_rounded
 from .document import Block, Cell, Document, Facts, Paragraph, Table, TextBlock, columns_of
 from .reconciliation import (
     against_blocks,
@@ -65,7 +65,7 @@ def _bar(e: Explanation) -> Block:
     from .drawings import StackedBar
 
     shares = [share for share in e.shares if share.value and e.parameters]
-    pieces = ((s.component, s.value / e.parameters, spelled(s.value)) for s in shares)
+    pieces = ((s.component, s.value / e.parameters, rounded_count(s.value)) for s in shares)
     return StackedBar("parameters", tuple(pieces))
 
 

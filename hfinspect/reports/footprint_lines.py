@@ -102,12 +102,12 @@ def _apart(memory: Memory) -> str:
 
 def _engine(memory: Memory) -> str:
     version = f" {memory.version}" if memory.version else ""
-    ways = (
+    sizes = (
         ("tensor", memory.tensor_parallel),
         ("pipeline", memory.pipeline_parallel),
         ("expert", memory.expert_parallel),
     )
-    parallel = "".join(f", {name} parallel {count}" for name, count in ways if count > 1)
+    parallel = "".join(f", {name} parallel {count}" for name, count in sizes if count > 1)
     return f"engine {memory.engine}{version}, batch {memory.batch}{parallel}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..core.model_facts import ModelFacts
 from ..core.precision import precision
 from ..core.results import Inspection
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, rounded_count
 
 
 def summary(inspection: Inspection) -> str:
@@ -13,7 +13,7 @@ def summary(inspection: Inspection) -> str:
     count = inspection.parameters
     least = "" if inspection.complete else "at least "
     texts = [
-        "parameters unknown" if count is None else f"{least}{spelled(count)} parameters",
+        "parameters unknown" if count is None else f"{least}{rounded_count(count)} parameters",
         _active(inspection),
         precision(inspection),
         "" if inspection.nbytes is None else byte_size(inspection.nbytes),
@@ -23,7 +23,7 @@ def summary(inspection: Inspection) -> str:
 
 def _active(inspection: Inspection) -> str:
     active = inspection.active_parameters
-    return "" if active is None else f"{spelled(active)} active"
+    return "" if active is None else f"{rounded_count(active)} active"
 
 
 def build(facts: ModelFacts) -> str:

@@ -25,7 +25,7 @@ from .palette import PART, ink_of, patterns, variables
 from .shortened import shortened
 from .strip_paths import strip_svg
 from .table import Canvas, shown
-from .treemap import Tile, placed
+from .treemap import Tile, tiles_of
 from .treemap_layout import Box
 
 #: Characters of a name, and of a sentence.
@@ -408,7 +408,7 @@ def _stacked(block: StackedBar) -> str:
 def _treemap(block: Treemap) -> str:
     """A picture for who has no scripts, in whose place the script draws one that can be used."""
     width, height = 1000, 420
-    tiles = "".join(map(_tile, placed(block, Box(0, 0, width, height))))
+    tiles = "".join(map(_tile, tiles_of(block, Box(0, 0, width, height))))
     rest = f'<p class="note">{_text(block.rest)}</p>' if block.rest else ""
     return (
         f'<div id="treemap" hidden></div><noscript><svg class="tiles" viewBox="0 0 {width} '

@@ -13,7 +13,7 @@ from ..core.cache_size import SEVERAL
 from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS, Verdict
 from ..core.footprint import Memory
 from ..core.recipe_fits import OnCard, RecipeFits
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, rounded_count
 from ..core.training_bytes import Training
 from ..sizing.devices import NOMINAL
 from ..sizing.engines.registry import ENGINES
@@ -114,7 +114,7 @@ def _model(memory: Memory) -> str:
     """``32.8 B, BF16, context 131,072``."""
     count = memory.weights.parameters
     texts = [
-        "parameters unknown" if count is None else spelled(count),
+        "parameters unknown" if count is None else rounded_count(count),
         memory.precision,
         f"context {memory.own_context:,}" if memory.own_context else "",
     ]
@@ -176,12 +176,12 @@ def _tokens(memory: Memory) -> str:
 
 
 def _split(memory: Memory) -> str:
-    ways = (
+    sizes = (
         ("--tp", memory.tensor_parallel),
         ("--pp", memory.pipeline_parallel),
         ("--ep", memory.expert_parallel),
     )
-    return " ".join(f"{option} {count}" for option, count in ways if count > 1)
+    return " ".join(f"{option} {count}" for option, count in sizes if count > 1)
 
 
 # ---- inference
@@ -225,16 +225,16 @@ _FIRST: Final = (Column("recipe", ""), Column("dtype", ""), Column("weights", "w
 def _on_one(memory: Memory) -> Table:
     """Contexts of one card as columns."""
     contexts = [cell.context for cell in memory.recipes[0].on[0].at]
-    keeps = contexts != [None]
+    has_cache = contexts != [None]
     columns = [*_FIRST]
     columns += [Column(f"at_{n}", _short(n)) for n in contexts if n is not None]
-    columns += [Column("longest", "longest")] if keeps else [Column("fits", "fits")]
+    columns += [Column("longest", "longest")] if has_cache else [Column("fits", "fits")]
     columns.append(Column("largest", ""))
     rows = []
     for row in memory.recipes:
         card = row.on[0]
         answers: list[Cell] = [_ANSWERS[cell.fits] for cell in card.at]
-        last = [_longest(card)] if keeps else []
+        last = [_longest(card)] if has_cache else []
         mark = _LARGEST if row.largest else ""
         rows.append((*_first_cells(row), *answers, *last, mark))
     return Table(tuple(columns), tuple(rows), optional=("largest", "dtype"))
@@ -247,8 +247,8 @@ def _on_many(memory: Memory) -> Table:
     rows = tuple(
         (*_first_cells(row), *(_longest(card) for card in row.on)) for row in memory.recipes
     )
-    keeps = cards[0].at[0].context is not None
-    title = f"Longest context by card{_many(memory)}" if keeps else "By card"
+    has_cache = cards[0].at[0].context is not None
+    title = f"Longest context by card{_many(memory)}" if has_cache else "By card"
     return Table(columns, rows, title=title, optional=("dtype",))
 
 

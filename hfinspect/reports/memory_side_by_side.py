@@ -6,7 +6,7 @@ from ..core.fitting import DEPENDS
 from ..core.footprint import Memory
 from ..core.json_form import JsonDocument
 from ..core.records import dataclass
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, rounded_count
 from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
 from .memory_screen import device_in_full, limit_that_decides
 
@@ -61,7 +61,7 @@ def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
         shown = limit_that_decides(memory.verdict) or shown
     cells: dict[str, Cell] = {
         "target": memory.origin.name,
-        "parameters": "unknown" if count is None else spelled(count),
+        "parameters": "unknown" if count is None else rounded_count(count),
         "precision": memory.precision,
         "weights": "unknown" if context is None else byte_size(context),
         "per_token": "" if cache is None else byte_size(cache.per_token_first),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..core.json_form import JsonDocument, JsonForm
 from ..core.overrides import Override
 from ..core.records import dataclass
-from ..core.text import spelled
+from ..core.text import rounded_count
 from ..trees.structure import Branch
 from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
 
@@ -62,7 +62,7 @@ def lay_out(title: str, trees: ModuleTrees) -> Document:
     columns = columns_of("path; class; detail; count:int; depth:int; parameters:int; share:share")
     blocks += [Paragraph(text, "note") for text in trees.notes]
     known = all(part.branches for part in parts)
-    summary = f"{spelled(total)} parameters" if known else ""
+    summary = f"{rounded_count(total)} parameters" if known else ""
     return Document(title, tuple(blocks), Table(columns, tuple(rows)), summary)
 
 

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.lazy_sequence import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, first_of, more_are, spelled, widths, with_rounded
+from ..core.text import byte_size, first_of, more_are, rounded_count, widths, with_rounded
 from . import media_lines
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
@@ -210,7 +210,7 @@ def _per_layer(layers: tuple[int, int] | None, exact: bool) -> tuple[Cell, ...]:
     least, most = layers
     if exact:
         return layers
-    return (least if least == most else f"{spelled(least)} - {spelled(most)}",)
+    return (least if least == most else f"{rounded_count(least)} - {rounded_count(most)}",)
 
 
 def _totals(inspection: Inspection) -> Facts:
@@ -322,7 +322,7 @@ def _first(names: Sequence[str]) -> str:
     return f" ({names[0]}{', ...' if len(names) > 1 else ''})"
 
 
-def _said(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     """The text after the file and the tensor that it is about, unless it names them."""
     subject = [name for name in (finding.file, finding.tensor) if name and name not in finding.text]
     return ": ".join([*subject, finding.text])
@@ -341,7 +341,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
         blocks.append(Paragraph("other: tensors that are not recognised by name", "note"))
     findings = [f for f in inspection.findings if f.file not in inspection.missing_files]
     blocks.extend(
-        Paragraph(_said(finding), finding.severity) for finding in findings[:MAX_FINDINGS]
+        Paragraph(_finding_text(finding), finding.severity) for finding in findings[:MAX_FINDINGS]
     )
     rest = len(findings) - MAX_FINDINGS
     if rest > 0:

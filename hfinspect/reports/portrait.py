@@ -14,7 +14,7 @@ from ..core.footprint import Memory
 from ..core.overrides import titled
 from ..core.records import dataclass
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, shape_text, spelled
+from ..core.text import byte_size, rounded_count, shape_text
 from ..core.verdicts import AuditResult
 from ..explaining.low_rank import low_rank
 from ..sizing.curves import CurveInputs, Curves
@@ -188,7 +188,7 @@ def _bar(inspection: Inspection) -> Iterator[Block]:
     total = inspection.parameters
     if total:
         pieces = tuple(
-            (name, totals.parameters / total, spelled(totals.parameters))
+            (name, totals.parameters / total, rounded_count(totals.parameters))
             for name, totals in inspection.components.items()
             if totals.parameters
         )

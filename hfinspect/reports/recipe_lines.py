@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..core.json_form import JsonDocument
 from ..core.recipe_list import RecipeList
 from ..core.records import dataclass
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, rounded_count
 from ..sizing.cards import Card
 from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
 
@@ -28,7 +28,7 @@ def lay_out(recipes: RecipeList) -> Document:
         )
         for size in known
     ]
-    count = "unknown" if recipes.parameters is None else spelled(recipes.parameters)
+    count = "unknown" if recipes.parameters is None else rounded_count(recipes.parameters)
     blocks: list[Block] = [
         Paragraph(f"{count} parameters; bytes of all tensors, without headers and padding")
     ]

@@ -109,7 +109,7 @@ def against_facts(e: Explanation) -> Iterator[tuple[str, str]]:
     """The other number, and the conventions that lead to it, the best reading first."""
     against = e.against
     if against is not None:
-        yield "your count", _asked(against)
+        yield "your count", _given_count(against)
         yield "best reading", _verdict(e, against)
         for number, reading in enumerate(against.readings[1:], 2):
             yield f"reading {number}", _in_a_line(reading)
@@ -123,7 +123,7 @@ def against_blocks(e: Explanation) -> list[Block]:
     )
 
 
-def _asked(against: Against) -> str:
+def _given_count(against: Against) -> str:
     if not against.rounded:
         return against.text
     low, high = against.fits

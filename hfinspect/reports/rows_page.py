@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..core.text import byte_size, first_of, spelled
+from ..core.text import byte_size, first_of, rounded_count
 from .document import Cell, Document, Facts
 from .drawings import Chapter
 from .grid import Bar, Chart, Grid, GridColumn
@@ -94,7 +94,7 @@ def verdict(rows: Rows, types: Mapping[str, str], sized: Sized | None) -> str:
 
 def _facts(rows: Rows, types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, label, show in (
-        ("parameters", "parameters", spelled),
+        ("parameters", "parameters", rounded_count),
         ("nbytes", "bytes", byte_size),
         ("memory_total", "memory", byte_size),
     ):
@@ -122,7 +122,7 @@ def _charts(rows: Rows, names: Sequence[str], sized: Sized | None) -> Iterator[C
                 "Smallest card that holds it", NEEDED, (*holding, Bar("bytes unknown", None, None))
             )
     for name, title, show in (
-        ("parameters", "Parameters", spelled),
+        ("parameters", "Parameters", rounded_count),
         ("nbytes", "Size of the weights", byte_size),
     ):
         known = [value for row in rows if isinstance(value := row.get(name), int)]

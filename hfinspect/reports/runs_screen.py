@@ -156,13 +156,17 @@ def _training(answers: EngineAnswers) -> Iterator[Block]:
         yield Paragraph(f"no line for training: {answers.training_unknown}", "note")
     lines = [
         text
-        for way in answers.training
-        if way.launch is not None
-        for text in _with_file(way.file, way.config, f"training with {way.way}", way.launch)
+        for training in answers.training
+        if training.launch is not None
+        for text in _with_file(
+            training.file, training.config, f"training with {training.framework}", training.launch
+        )
     ]
     if lines:
         yield Preformatted("\n".join(lines), "sh")
-    for way in answers.training:
-        if way.launch is None:
-            least = f": at least {byte_size(way.least)} on each device" if way.least else ""
-            yield Paragraph(f"training with {way.way} does not fit{least}", "note")
+    for training in answers.training:
+        if training.launch is None:
+            least = (
+                f": at least {byte_size(training.least)} on each device" if training.least else ""
+            )
+            yield Paragraph(f"training with {training.framework} does not fit{least}", "note")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..core.scan_summary import RowGroups, ScanSummary, SizeClass
-from ..core.text import byte_size, first_of, spelled
+from ..core.text import byte_size, first_of, rounded_count
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
 from .drawings import Chapter
 from .page_names import page_names
@@ -50,9 +50,8 @@ def _verdict(summary: ScanSummary) -> str:
 def _facts(summary: ScanSummary) -> Iterator[tuple[str, str]]:
     by = ", by the Hub's own count" if summary.counted_by == "hub" else ""
     unknown = summary.ok - summary.counted
-    text = (
-        f"{summary.parameters:,} ({spelled(summary.parameters)}) in {summary.counted:,} models{by}"
-    )
+    rounded = rounded_count(summary.parameters)
+    text = f"{summary.parameters:,} ({rounded}) in {summary.counted:,} models{by}"
     yield "parameters", text + (f", unknown of {unknown:,}" if unknown else "")
     if summary.sized:
         size = f"{summary.nbytes:,} ({byte_size(summary.nbytes)}) in {summary.sized:,} models"

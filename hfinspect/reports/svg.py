@@ -10,7 +10,7 @@ from ..core.text import clean
 from .document import Document, Facts
 from .drawings import StackedBar, Treemap, sized, without_chapters
 from .palette import PART, ink_of, patterns, variables
-from .treemap import HEAD, Tile, placed
+from .treemap import HEAD, Tile, tiles_of
 from .treemap_layout import Box
 
 WIDTH, HEIGHT = 800, 400
@@ -41,7 +41,7 @@ def render(document: Document) -> str:
     pieces = () if bar is None else tuple(sorted(bar.pieces, key=lambda piece: -piece[1]))
     legend = _legend_lines(pieces)
     area = _AREA._replace(h=_AREA.h - _LINE * max(len(legend) - 1, 0))
-    tiles = [] if treemap is None else _chosen(placed(treemap, area))
+    tiles = [] if treemap is None else _chosen(tiles_of(treemap, area))
     used = dict.fromkeys(
         ink_of(name) for name in (*(p[0] for p in pieces), *(t.node.component for t in tiles))
     )

@@ -74,14 +74,14 @@ def _join(node: Node) -> None:
 HEAD, LEAST, LEAST_INNER = 15.0, 3.0, 40.0
 
 
-def placed(treemap: Treemap, box: Box, measure: int = 0, depth: int = 3) -> Iterator[Tile]:
+def tiles_of(treemap: Treemap, box: Box, measure: int = 0, depth: int = 3) -> Iterator[Tile]:
     """Tiles from the outside to the inside, those too small to be seen left out; parts are one
     level more than ``depth``."""
     depth += any(leaf.part for leaf in treemap.leaves)
-    yield from _placed(tree(treemap.leaves, measure), box, 0, depth)
+    yield from _tiles_of(tree(treemap.leaves, measure), box, 0, depth)
 
 
-def _placed(node: Node, box: Box, at: int, depth: int) -> Iterator[Tile]:
+def _tiles_of(node: Node, box: Box, at: int, depth: int) -> Iterator[Tile]:
     children = sorted(node.children.values(), key=lambda child: -child.size)
     boxes = squarified([child.size for child in children], box)
     for child, place in zip(children, boxes, strict=True):
@@ -91,4 +91,4 @@ def _placed(node: Node, box: Box, at: int, depth: int) -> Iterator[Tile]:
         inner = bool(child.children) and has_room
         yield Tile(child, place, at, inner)
         if inner:
-            yield from _placed(child, place.inner(2, HEAD), at + 1, depth)
+            yield from _tiles_of(child, place.inner(2, HEAD), at + 1, depth)

@@ -37,7 +37,7 @@ def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
         side = min(box.w, box.h)
         count, area = _row([sizes[i] * scale for i in waiting], side)
         row, waiting = waiting[:count], waiting[count:]
-        box = _placed(row, [sizes[i] * scale for i in row], area, box, boxes)
+        box = _place_row(row, [sizes[i] * scale for i in row], area, box, boxes)
     return boxes
 
 
@@ -54,7 +54,7 @@ def _row(areas: Sequence[float], side: float) -> tuple[int, float]:
     return len(areas), total
 
 
-def _placed(
+def _place_row(
     row: Sequence[int], areas: Sequence[float], total: float, box: Box, boxes: list[Box]
 ) -> Box:
     """Puts a row along the shorter side, and returns what is left of the box."""

@@ -165,7 +165,7 @@ def _converting(subject: Subject, path: str, more: str = "") -> str:
 
 
 def _why(plan: OffloadPlan, tokens: int) -> tuple[str, ...]:
-    placed = f"-ngl {plan.gpu_layers}: the layers that the card holds at {tokens:,} tokens"
+    comment = f"-ngl {plan.gpu_layers}: the layers that the card holds at {tokens:,} tokens"
     if not plan.cpu_experts:
-        return (placed,)
-    return (placed, f"--n-cpu-moe {plan.cpu_experts}: layers whose experts stay in main memory")
+        return (comment,)
+    return (comment, f"--n-cpu-moe {plan.cpu_experts}: layers whose experts stay in main memory")

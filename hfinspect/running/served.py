@@ -10,7 +10,7 @@ from ..core.footprint import Memory
 from ..core.text import byte_size
 from ..sizing.engine_classes import made_of, runs
 from ..sizing.engines.registry import find_engine
-from ..sizing.gguf_layers import layers_held
+from ..sizing.gguf_layers import engine_layers
 from .engine_lists import classes_of
 from .kernel_choice import spelled_capability
 from .loader import PASSED, Check, Launch, Loader
@@ -45,7 +45,7 @@ class ServerLoader(Loader):
         if prediction is None or prediction.family is None:
             return Check(NO, f"{name} has no class {architecture}")
         engine = find_engine(self.name)
-        layers = layers_held(subject.inspection, prediction.root, engine)
+        layers = engine_layers(subject.inspection, prediction.root, engine)
         answer = runs(engine, architecture, layers)
         if answer.refused:
             return Check(NO, answer.refused)
@@ -88,7 +88,7 @@ class ServerLoader(Loader):
     def _of_width(self, subject: Subject) -> str:
         """Why bits of a GPTQ or AWQ checkpoint are not taken; empty where they are."""
         declared = subject.declared
-        bits = declared.whole("bits", "w_bit")
+        bits = declared.integer("bits", "w_bit")
         if bits is None:
             return ""
         taken = self.lists[subject.method]

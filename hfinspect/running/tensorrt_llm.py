@@ -90,7 +90,7 @@ class TensorRtLlm(Loader):
         declared, method = subject.declared, subject.method
         if method == "gptq":
             taken = self.lists["gptq"]
-            bits, group = declared.whole("bits"), declared.whole("group_size")
+            bits, group = declared.integer("bits"), declared.integer("group_size")
             if bits not in taken["bits"] or group not in taken["groups"]:
                 sizes = " or ".join(map(str, taken["groups"]))
                 return f"it takes GPTQ of 4 bits in groups of {sizes}, and this has {bits}, {group}"

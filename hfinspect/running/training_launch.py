@@ -55,14 +55,14 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
             return (), memory.training_unknown
         sums[stage] = memory
     stages = tuple(stage for stage in _STAGES if stage >= least_stage(options.precision))
-    ways = [_way("DeepSpeed", subject, count, sums, stages)]
+    launches = [_training_launch("DeepSpeed", subject, count, sums, stages)]
     if count > 1:
-        ways.insert(0, _way("FSDP", subject, count, sums, tuple(_FSDP)))
-    return tuple(ways), ""
+        launches.insert(0, _training_launch("FSDP", subject, count, sums, tuple(_FSDP)))
+    return tuple(launches), ""
 
 
-def _way(
-    way: Literal["FSDP", "DeepSpeed"],
+def _training_launch(
+    framework: Literal["FSDP", "DeepSpeed"],
     subject: Subject,
     count: int,
     sums: dict[int, Memory],
@@ -80,16 +80,16 @@ def _way(
     why = _why(stage, count, least)
     away = None
     if decided and not fitting and not undecided:
-        if way == "DeepSpeed" and subject.device is not None:
+        if framework == "DeepSpeed" and subject.device is not None:
             away = offloaded(sums[stage], subject.device.nbytes)
         if away is None:
-            return TrainingLaunch(way, None, least, fits=False)
+            return TrainingLaunch(framework, None, least, fits=False)
         fits, least, why = None, away.least, _why_away(away, count)
-    if way == "FSDP":
-        return TrainingLaunch(way, LaunchLine(_fsdp(subject, count, stage), why), least, fits)
+    if framework == "FSDP":
+        return TrainingLaunch(framework, LaunchLine(_fsdp(subject, count, stage), why), least, fits)
     file = config_text(subject.options, stage, away)
     line = LaunchLine(_deepspeed(subject, count), (*why, *(() if away else _buckets(stage))))
-    return TrainingLaunch(way, line, least, fits, FILE, file)
+    return TrainingLaunch(framework, line, least, fits, FILE, file)
 
 
 def _devices(count: int) -> str:

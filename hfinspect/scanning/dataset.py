@@ -287,7 +287,7 @@ class Dataset:
             else:
                 yield item._replace(number=number)
 
-    def add(self, item: Item, row: Row, _early: bool) -> None:
+    def add(self, item: Item, row: Row, _out_of_order: bool) -> None:
         """The row of an item of ``left``; they may come in any order."""
         number, at = divmod(item.number, self.manifest.part_rows)
         self._open[number].add(at, row)

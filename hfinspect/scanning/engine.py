@@ -132,13 +132,13 @@ def scan(
     """
     token, endpoint = login(session, token, endpoint)
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    memory_asked = memory_request_of(
+    request = memory_request_of(
         RowMemory(on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype)
     )
-    if memory_asked is None:
+    if request is None:
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
     else:
-        work = partial(_size_one, options=options, request=memory_asked)
+        work = partial(_size_one, options=options, request=request)
 
     def second(target: api.Target, error: BaseException) -> Any:
         return second_try(target, error, work, lost, executor)
@@ -311,7 +311,7 @@ def run(
     one, it is called when nothing is under way, and nothing is begun before.
     """
     pool = executor or DaemonThreads(jobs)
-    ahead = window or 32 * jobs
+    most_entered = window or 32 * jobs
     pending: dict[Future[R], tuple[int, Any]] = {}
     raised: deque[tuple[int, Any, Exception]] = deque()
     ended: SimpleQueue[Future[R]] = SimpleQueue()
@@ -321,7 +321,11 @@ def run(
     exhausted = False
     try:
         while True:
-            while not (exhausted or raised) and len(pending) < 2 * jobs and entered - given < ahead:
+            while (
+                not (exhausted or raised)
+                and len(pending) < 2 * jobs
+                and entered - given < most_entered
+            ):
                 try:
                     item = next(source)
                 except StopIteration:

@@ -43,7 +43,7 @@ def with_rows(items: Iterable[Item], rows: Mapping[str, Row]) -> Iterator[Item]:
     return (item._replace(row=rows.get(item.target)) for item in items)
 
 
-class Early:
+class OutOfOrder:
     """A file next to the rows for those that are finished before their turn.
 
     A slow target keeps the ones after it waiting, for the order's sake. They are kept here
@@ -65,9 +65,9 @@ class Early:
             return {}
         return {str(row["target"]): row for row in self._journal.rows()}
 
-    def write(self, item: Item, row: Row, early: bool) -> None:
+    def write(self, item: Item, row: Row, out_of_order: bool) -> None:
         """A row, if it is finished before its turn."""
-        if early and item.row is None:
+        if out_of_order and item.row is None:
             self._journal.write(row)
 
     def finish(self) -> None:
@@ -75,7 +75,7 @@ class Early:
         self._journal.close()
         self.path.unlink(missing_ok=True)
 
-    def __enter__(self) -> Early:
+    def __enter__(self) -> OutOfOrder:
         return self
 
     def __exit__(self, *_: object) -> None:

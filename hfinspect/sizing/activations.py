@@ -2,7 +2,7 @@
 
 Two kinds of answer, never mixed. ``korthikanti`` is equation 1 of Korthikanti et al. (arXiv
 2205.05198): a GPT layer with 16-bit activations, dropout and a feed-forward four times as wide; a
-named estimate for any other model. ``framework_kept`` is what PyTorch's autograd keeps for
+named estimate for any other model. ``framework_activations`` is what PyTorch's autograd keeps for
 transformers, to the byte, by the rules of activation_rules.json: sums of multiples of products
 of a model's sizes, which tests/oracle/record_activations.py finds in recordings.
 """
@@ -17,7 +17,7 @@ from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .activation_rule import rule_name
 from .activation_terms import products
-from .kv_cache import decoder_blocks, encoder_blocks, kept_layers
+from .kv_cache import cached_layers, decoder_blocks, encoder_blocks
 from .matrices import matrices
 
 #: Kernels of attention whose recordings there are: ``eager`` keeps the square of scores, ``sdpa``
@@ -104,7 +104,7 @@ class Step:
         return self.tokens * self.batch
 
 
-def framework_kept(
+def framework_activations(
     prediction: Prediction, config: Mapping[str, Any], step: Step
 ) -> KeptActivations | str:
     """What autograd keeps, or why no rule gives it.
@@ -126,7 +126,7 @@ def framework_kept(
     terms = _terms(sizes, step)
     wide = 2 if step.precision == "bf16" else 4  # the residual stream, under autocast too
     inputs = wide * step.places * sizes.width
-    windows = [layer.window for layer in kept_layers(prediction.root)]
+    windows = [layer.window for layer in cached_layers(prediction.root)]
     masked = [window is not None and step.tokens >= window for window in windows]
     outside = _sum(parts["outside"], terms)
     if None in windows and set(windows) != {None}:

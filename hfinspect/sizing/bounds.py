@@ -28,7 +28,7 @@ class Case:
     least: int
     most: int | None
 
-    def held_by(self, capacity: int) -> bool | None:
+    def fits_in(self, capacity: int) -> bool | None:
         """Whether a device holds it; None where the bounds do not say."""
         if self.least > capacity:
             return False
@@ -38,7 +38,7 @@ class Case:
 def decide(capacity: int, cases: Sequence[Case], why: str = "") -> Verdict:
     """The verdict over all cases, from the narrowest to the widest. ``why`` says what a single case
     depends on."""
-    amounts = [case.held_by(capacity) for case in cases]
+    amounts = [case.fits_in(capacity) for case in cases]
     most = None if any(case.most is None for case in cases) else max(c.most or 0 for c in cases)
     least = min(case.least for case in cases)
     if all(answer is True for answer in amounts):

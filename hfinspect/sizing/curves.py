@@ -23,12 +23,12 @@ from .cache_request import CacheRequest as HeldCache
 from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
-from .gguf_layers import layers_held
-from .kv_cache import Keeps, bytes_held, cache_size, keeps_under, kept_where
+from .gguf_layers import engine_layers
+from .kv_cache import CountedCaches, cache_bytes, cache_size, cached_layers_with_paths, caches_under
 from .memory_request import MemoryRequest
 from .parallel import divided
 from .plan import refused, shared_by
-from .sizer import held_of, sizer
+from .sizer import cache_request_of, sizer
 from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
@@ -117,7 +117,7 @@ def curves(
     request = replace(request, device=None)
     contexts = tuple(sorted({*_contexts(inspection.facts.context), memory.main.context}))
     batches = tuple(sorted({*BATCHES, request.batch}))
-    layers = layers_held(inspection, prediction.root, LOGICAL, images=request.crosses)
+    layers = engine_layers(inspection, prediction.root, LOGICAL, images=request.crosses)
     # The tree is walked once, for all engines.
     limit = sizer(inspection, prediction, layers, memory.weights, request).limit
 
@@ -126,7 +126,9 @@ def curves(
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         and (request.parallel.alone or not engine.places_layers)
-        for own_layers in [layers_held(inspection, prediction.root, engine, images=request.crosses)]
+        for own_layers in [
+            engine_layers(inspection, prediction.root, engine, images=request.crosses)
+        ]
         for points in [_Points(contexts, batches, replace(limit, layers=own_layers))]
         for curve in _of_engine(
             inspection, prediction, memory, own_layers, _under(request, engine), points
@@ -184,15 +186,15 @@ def _of_engine(
         return  # no limit, no sum
     workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
     rows = [item for layer in layers for item in layer.keys_values]
-    usual, _ = held_of(inspection, prediction, replace(request, dtype=None))
+    usual, _ = cache_request_of(inspection, prediction, replace(request, dtype=None))
     for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine
             if dtype != own.dtype:
                 engine.cache_dtype(dtype)
-            if any(engine.not_held(item, dtype) for item in rows):
+            if any(engine.cache_refusal(item, dtype) for item in rows):
                 continue
             cache_request = replace(own, dtype=dtype)
-            counted, blocks = keeps_under(layers, engine, cache_request)
+            counted, blocks = caches_under(layers, engine, cache_request)
             caches = tuple(
                 corners(_cache(counted, blocks, replace(cache_request, batch=b), contexts))
                 for b in batches
@@ -201,12 +203,12 @@ def _of_engine(
 
 
 def _cache(
-    counted: Keeps,
+    counted: CountedCaches,
     engine: Engine,
     cache: HeldCache,
     contexts: Sequence[int],
 ) -> list[tuple[int, int]]:
-    return [(n, bytes_held(counted, engine, replace(cache, tokens=n))) for n in contexts]
+    return [(n, cache_bytes(counted, engine, replace(cache, tokens=n))) for n in contexts]
 
 
 class CurveInputs(NamedTuple):
@@ -227,7 +229,7 @@ class CurveInputs(NamedTuple):
     nbytes: int
 
 
-def held_by_layers(
+def caches_by_layer(
     inspection: Inspection, prediction: Prediction, memory: Memory
 ) -> tuple[CurveInputs, ...]:
     """The main cache of ``memory``, layer by layer; nothing where it is not known."""
@@ -235,10 +237,10 @@ def held_by_layers(
     if cache is None:
         return ()
     engine = ENGINES[cache.engine]
-    every = layers_held(inspection, prediction.root, engine)
+    every = engine_layers(inspection, prediction.root, engine)
     sized = sizer(inspection, prediction, every, memory.weights, MemoryRequest(engine))
     paged, engine = engine.in_pages(every, sized.cache_request)
-    places = [(stack, number) for stack, number, _ in kept_where(prediction.root)]
+    places = [(stack, number) for stack, number, _ in cached_layers_with_paths(prediction.root)]
     if len(places) != len(every):  # a file's layers next to those of its config
         places = [("blk", number) for number in range(len(every))]
     layers: dict[tuple[str, CachedLayer], list[int]] = {}

@@ -32,7 +32,7 @@ from .engine_classes import converted_to
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL, OF_GGUF
 from .flops import attentions
-from .kv_cache import cache_size, decoder_blocks, kept_layers, layers_with_images
+from .kv_cache import cache_size, cached_layers, decoder_blocks, layers_with_images
 from .own_cache import USUAL_CONTEXTS
 
 #: Models that fill in blanks: no encoder, and yet nothing is kept.
@@ -43,7 +43,7 @@ _MOST_DEEPSTACK = 512
 _MODEL = "model"
 
 
-def layers_held(
+def engine_layers(
     inspection: Inspection, root: Module, engine: Engine, *, images: bool = False
 ) -> tuple[CachedLayer, ...]:
     """What each layer keeps under ``engine``; ``root`` is the tree of the config. ``images``: with
@@ -52,7 +52,7 @@ def layers_held(
         read = gguf_layers(inspection.metadata, inspection.tensors)
         if not isinstance(read, str):
             return read
-    layers = layers_with_images(root) if images else kept_layers(root)
+    layers = layers_with_images(root) if images else cached_layers(root)
     return converted(inspection, root, layers) if engine.converts else layers
 
 
@@ -68,17 +68,17 @@ def converted(
     made = []
     for layer in layers:
         window = None if none or rule is None or layer.window is None else layer.window
-        keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
+        cache = tuple(item for item in layer.cache if not getattr(item, "cross", False))
         if name in KEYS_ALONE:
-            keeps = tuple(_indexed(keeps, inspection))
+            cache = tuple(_indexed(cache, inspection))
         if window is not None and rule is not None and rule.fixed is not None:
             window = rule.fixed
         elif window is not None and rule is not None and rule.written:
             window = ModelConfig(inspection.config or {}).optional_dim(rule.written)
             if window is None:
                 reason = f"llama.cpp's converter reads {rule.written}, which the config lacks"
-                keeps = (Unknown(reason),)
-        made.append(replace(layer, cache=keeps, window=window))
+                cache = (Unknown(reason),)
+        made.append(replace(layer, cache=cache, window=window))
     return tuple(made)
 
 
@@ -102,10 +102,10 @@ def _expanded(root: Module, layers: Sequence[CachedLayer]) -> Sequence[CachedLay
     is_latent = any(item.latent and not item.name for one in layers for item in one.keys_values)
     if not is_latent or len(blocks) != len(layers):
         return layers
-    return [_whole(block, layer) for block, layer in zip(blocks, layers, strict=True)]
+    return [_without_latents(block, layer) for block, layer in zip(blocks, layers, strict=True)]
 
 
-def _whole(block: Module, layer: CachedLayer) -> CachedLayer:
+def _without_latents(block: Module, layer: CachedLayer) -> CachedLayer:
     blocks = attentions(block)
     shapes = blocks[0] if len(blocks) == 1 else {}
     queries = shapes.get("query_up") or shapes.get("query")
@@ -113,11 +113,11 @@ def _whole(block: Module, layer: CachedLayer) -> CachedLayer:
         reason = "llama.cpp keeps no latents of it, and the width of its heads is not known"
         return replace(layer, cache=(Unknown(reason),))
     rows = KeysValues(queries[0], shapes["output"][1])
-    keeps = (
+    cache = (
         rows if isinstance(item, KeysValues) and item.latent and not item.name else item
         for item in layer.cache
     )
-    return replace(layer, cache=tuple(keeps))
+    return replace(layer, cache=tuple(cache))
 
 
 def gguf_layers(
@@ -132,7 +132,7 @@ def gguf_layers(
         return layout
     if layout.architecture in WITHOUT_MEMORY:
         return AT_ONCE if layout.architecture in _FILL_IN else ENCODES
-    return kept_of(layout)
+    return layers_of_layout(layout)
 
 
 _Shapes = Mapping[str, Sequence[int]]
@@ -168,7 +168,7 @@ def cache_of_file(
     return cache_size(layers, LOGICAL, request, assumed=f"{OF_GGUF}'s default")
 
 
-def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:
+def layers_of_layout(layout: CacheLayout) -> tuple[CachedLayer, ...]:
     """The layers of a layout; those that predict further tokens keep nothing and are left out."""
     layers = [
         CachedLayer(layer.cache, layout.window if layer.windowed else None)

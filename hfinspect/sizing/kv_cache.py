@@ -17,7 +17,7 @@ from .layer_cache import layer_cache
 
 
 @once_each
-def kept_layers(root: Module) -> tuple[CachedLayer, ...]:
+def cached_layers(root: Module) -> tuple[CachedLayer, ...]:
     """The layers of the model's decoder, in order; of an encoder-decoder those of the decoder.
 
     Cross-attention counts where the tree has the encoder whose tokens it keeps.
@@ -113,15 +113,15 @@ def _ends(path: str, word: str) -> bool:
     return any(segment.endswith(word) for segment in path.split("."))
 
 
-def kept_where(root: Module) -> Iterator[tuple[str, int, CachedLayer]]:
+def cached_layers_with_paths(root: Module) -> Iterator[tuple[str, int, CachedLayer]]:
     """The same layers with the path of their list and the number that each has in it; one that a
     token goes through several times is there as often."""
     both, stacks = _decoder_paths(root)
     for path, layers in stacks:
         numbers = [int(name) for name in _named_blocks(layers)]
         for _ in range(layers.passes):
-            for number, kept_layer in zip(numbers, _of_stack(layers, cross=both), strict=True):
-                yield path, number, kept_layer
+            for number, cached_layer in zip(numbers, _of_stack(layers, cross=both), strict=True):
+                yield path, number, cached_layer
 
 
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[CachedLayer]:
@@ -179,7 +179,7 @@ def cache_size(
 
     Raises UsageError for a dtype that cannot hold what the layers keep.
     """
-    _check_held(layers, engine, request)
+    _check_dtype(layers, engine, request)
     layers, engine = engine.in_pages(layers, request)
     own, layers = layers, engine.in_groups(layers)
     groups = _groups(layers, engine, request)
@@ -249,7 +249,7 @@ def _groups(
 ) -> list[CacheGroup]:
     """What layers keep, equal ones together, in order of their first layer."""
     groups = []
-    for (item, window), count in counted_keeps(layers).items():
+    for (item, window), count in counted_caches(layers).items():
         if isinstance(item, KeysValues):
             groups.append(_of_rows(item, window, count, engine, request))
         elif isinstance(item, State):
@@ -257,34 +257,34 @@ def _groups(
     return groups
 
 
-def _check_held(layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest) -> None:
+def _check_dtype(layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest) -> None:
     for item in (item for layer in layers for item in layer.keys_values):
-        reason = engine.not_held(item, request.dtype)
+        reason = engine.cache_refusal(item, request.dtype)
         if reason:
             raise UsageError(f"cache dtype {request.dtype}", "does not fit the model", hint=reason)
 
 
 #: What layers keep, with its window -> how many layers do.
-Keeps: TypeAlias = Mapping[tuple[CacheItem, int | None], int]
+CountedCaches: TypeAlias = Mapping[tuple[CacheItem, int | None], int]
 
 
-def keeps_under(
+def caches_under(
     layers: Sequence[CachedLayer], engine: Engine, request: CacheRequest
-) -> tuple[Keeps, Engine]:
+) -> tuple[CountedCaches, Engine]:
     """What an engine holds of layers in its pages and groups, and the engine with these: for
-    ``bytes_held`` at any context and batch. Windows are plain numbers, as sums over many contexts
+    ``cache_bytes`` at any context and batch. Windows are plain numbers, as sums over many contexts
     need no formula.
 
     Raises UsageError for a dtype that cannot hold what the layers keep.
     """
-    _check_held(layers, engine, request)
+    _check_dtype(layers, engine, request)
     paged, engine = engine.in_pages(layers, request)
-    counted = counted_keeps(engine.in_groups(paged)).items()
+    counted = counted_caches(engine.in_groups(paged)).items()
     plain = {(one, None if window is None else int(window)): n for (one, window), n in counted}
     return plain, engine
 
 
-def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | None], int]:
+def counted_caches(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | None], int]:
     """What layers keep, with its window, and how many layers do."""
     counted: dict[tuple[CacheItem, int | None], int] = {}
     for layer in layers:
@@ -295,8 +295,8 @@ def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | 
     return counted
 
 
-def bytes_held(counted: Keeps, engine: Engine, request: CacheRequest) -> int:
-    """``cache_size(...).nbytes`` of what ``keeps_under`` counted: for many contexts at once."""
+def cache_bytes(counted: CountedCaches, engine: Engine, request: CacheRequest) -> int:
+    """``cache_size(...).nbytes`` of what ``caches_under`` counted: for many contexts at once."""
     total = 0
     for (item, window), count in counted.items():
         if isinstance(item, KeysValues):

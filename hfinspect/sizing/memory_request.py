@@ -14,7 +14,7 @@ from ..media.reading_items import media_items
 from .devices import Device, parse_device, parse_tokens
 from .engines.interface import Engine
 from .engines.registry import find_engine
-from .parallel import Parallel, parallel_wished
+from .parallel import Parallel, checked_parallel
 from .reading import parse_bandwidth
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def inference_request(options: InferenceOptions) -> MemoryRequest:
         raise UsageError(f"batch {batch}", f"is more than the {options.slots} slots")
     rules = rules.in_stages(options.pipeline_parallel)
     device = None if options.on is None else parse_device(options.on)
-    parallel = parallel_wished(
+    parallel = checked_parallel(
         options.tensor_parallel, options.pipeline_parallel, options.expert_parallel, rules
     )
     if device is not None:

@@ -33,7 +33,7 @@ class Parts:
     apart: int
 
     @property
-    def whole(self) -> int:
+    def on_gpu(self) -> int:
         """On the GPU where all layers are."""
         return self.output + self.everywhere + sum(weights for weights, _ in self.layers)
 

@@ -60,18 +60,18 @@ def cache_limit(inspection: Inspection, context: int | None, batch: int) -> int 
 def _sides(inspection: Inspection) -> dict[str, tuple[int, int]]:
     """The longest side of a matrix or kernel, of tables and heads the shorter one, and the outputs
     of the largest head; of a pipeline by part. Equal layers are looked at once."""
-    found_in: dict[str, tuple[int, int]] = {}
+    by_part: dict[str, tuple[int, int]] = {}
     for tensor, _ in counted(inspection.tensors):
         sides = tensor.shape[:2]
         if len(sides) < 2:
             continue
         part = tensor.part if inspection.members else ""
-        widest, logits = found_in.get(part, (0, 0))
+        widest, logits = by_part.get(part, (0, 0))
         widest = max(widest, min(sides) if tensor.component in _TABLES else max(sides))
         if tensor.component == Component.HEAD:
             logits = max(logits, *sides)
-        found_in[part] = widest, logits
-    return found_in
+        by_part[part] = widest, logits
+    return by_part
 
 
 def _positions(facts: ModelFacts, context: int | None) -> int:

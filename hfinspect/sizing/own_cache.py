@@ -22,7 +22,7 @@ from ..trees.prediction import Prediction
 from .cache_request import CacheRequest
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL, OF_GGUF
-from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
+from .kv_cache import cache_size, cached_layers, encodes_alone, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (8192, 32768)
@@ -75,7 +75,7 @@ def _own_cache(
     reason = no_cache(prediction, config)
     if reason:
         return reason
-    layers = kept_layers(prediction.root)
+    layers = cached_layers(prediction.root)
     unknown = unknown_layouts(layers)
     if unknown:
         return "; ".join(unknown)

@@ -65,7 +65,7 @@ class Parallel:
         return self.devices == 1
 
 
-def parallel_wished(tensor: int, pipeline: int, expert: int, engine: Engine) -> Parallel:
+def checked_parallel(tensor: int, pipeline: int, expert: int, engine: Engine) -> Parallel:
     """What a user wrote, checked. Raises UsageError."""
     names = ("tensor_parallel", "pipeline_parallel", "expert_parallel")
     for name, value in zip(names, (tensor, pipeline, expert), strict=True):

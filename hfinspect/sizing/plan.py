@@ -24,11 +24,11 @@ from .engines.interface import Engine
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
 from .gguf_layers import (
+    engine_layers,
     gguf_layers,
-    layers_held,
     tree_of_file,
 )
-from .kv_cache import cache_size, decoder_blocks, kept_layers, unknown_layouts
+from .kv_cache import cache_size, cached_layers, decoder_blocks, unknown_layouts
 from .largest import largest
 from .memory_request import MAX_BATCH, MAX_CONTEXT, MemoryRequest
 from .offload import Parts, plan_offload
@@ -89,7 +89,7 @@ def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryR
         sized = memory(
             weights=_weights_alone(weights, inspection, request),
             cache_unknown=reason,
-            notes=_once_held(inspection, prediction, request) if reason == ENCODES else (),
+            notes=_encoder_remarks(inspection, prediction, request) if reason == ENCODES else (),
         )
     else:
         sized = _with_cache(memory, inspection, prediction, layers, weights, request)
@@ -179,17 +179,17 @@ def _layers(
     reason = no_cache(prediction, inspection.config)
     if reason or prediction is None:
         return (), reason
-    layers = layers_held(inspection, prediction.root, engine, images=request.crosses)
+    layers = engine_layers(inspection, prediction.root, engine, images=request.crosses)
     return layers, refused(prediction, layers, engine)
 
 
-def _once_held(
+def _encoder_remarks(
     inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> tuple[str, ...]:
     """What the engine remarks on encoders."""
     if prediction is None:
         return ()
-    layers = kept_layers(prediction.root)
+    layers = cached_layers(prediction.root)
     if unknown_layouts(layers, request.engine):
         return ()
     tokens = request.context or inspection.facts.context or USUAL_CONTEXTS[0]

@@ -23,7 +23,7 @@ from .deciding import more_at_most
 from .devices import Device
 from .engines.interface import Engine
 from .flat_widths import at_bits
-from .gguf_layers import layers_held, tree_of_file
+from .gguf_layers import engine_layers, tree_of_file
 from .largest import largest
 from .memory_request import MAX_CONTEXT, MemoryRequest
 from .own_cache import USUAL_CONTEXTS
@@ -88,7 +88,7 @@ def _of_cache(
         prediction = tree_of_file(inspection)
     if prediction is None or not memory.at:
         return None
-    layers = layers_held(inspection, prediction.root, request.engine, images=request.crosses)
+    layers = engine_layers(inspection, prediction.root, request.engine, images=request.crosses)
     weights = with_adapter(weights_of(inspection), request)
     sized = sizer(inspection, prediction, layers, weights, replace(request, device=None))
     own = inspection.facts.context
@@ -130,13 +130,13 @@ def _of_cache(
                     return HeldAt(context, sums.total, sums.fits)
                 narrow = limits[0] + sum(more(engine, context, False))
                 most = limits[1] + sum(more(engine, context, float32))
-                return HeldAt(context, None, Case("", narrow, most).held_by(card.nbytes))
+                return HeldAt(context, None, Case("", narrow, most).fits_in(card.nbytes))
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
             cache_bytes, workspace = more(engine, context, wide)
-            least, most_held = each
-            total = None if most_held is None else most_held + cache_bytes + workspace
+            least, most_weights = each
+            total = None if most_weights is None else most_weights + cache_bytes + workspace
             # Who deals out whole layers deals out their cache too.
             cache_share = -(-cache_bytes // card.count) if request.parallel.alone else cache_bytes
             if least + cache_share + workspace > card.nbytes:
@@ -166,7 +166,7 @@ def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> 
         if nbytes is None and size.name == STORED and weights.widths and limit is not None:
             low, high = weights.widths["int4"], weights.widths["float32"] + limit
             least = -(-low // card.count) if request.parallel.alone else low
-            at_least = HeldAt(None, None, Case("", least, high).held_by(card.nbytes))
+            at_least = HeldAt(None, None, Case("", least, high).fits_in(card.nbytes))
             return OnCard(card.name, card.nbytes, (at_least,))
         if nbytes is None:
             return OnCard(card.name, card.nbytes, (HeldAt(None, None, None),))

@@ -23,12 +23,12 @@ from .gguf_layers import (
     indexing_of,
 )
 from .kv_cache import (
-    Keeps,
-    bytes_held,
+    CountedCaches,
+    cache_bytes,
     cache_size,
+    caches_under,
     decoder_blocks,
     decoder_stacks,
-    keeps_under,
 )
 from .memory_request import MemoryRequest
 from .offload import Parts, Splitter, weights_by_layer
@@ -53,7 +53,7 @@ def sizer(
     weights: WeightBytes,
     request: MemoryRequest,
 ) -> Sizer:
-    """Of the layers of ``kept_layers``, whose layouts are all known."""
+    """Of the layers of ``cached_layers``, whose layouts are all known."""
     parallel = request.parallel
     parts = [range(len(layers))]
     if parallel.pipeline > 1:
@@ -73,10 +73,10 @@ def sizer(
         if isinstance(by_layer, Parts) and request.adapter is not None:
             by_layer = replace(by_layer, everywhere=by_layer.everywhere + request.adapter.nbytes)
         if isinstance(by_layer, Parts):
-            by_part = [by_layer.whole]
+            by_part = [by_layer.on_gpu]
     cut_layers = [divided(layer, parallel.tensor, inspection) for layer in layers]
-    held_in, assumed = held_of(inspection, prediction, request)
-    paged, engine = request.engine.in_pages(cut_layers, held_in)
+    cache_request, assumed = cache_request_of(inspection, prediction, request)
+    paged, engine = request.engine.in_pages(cut_layers, cache_request)
     request = replace(request, engine=engine)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
     return Sizer(
@@ -96,20 +96,20 @@ def sizer(
             indexing_of(inspection),
             prediction.architecture,
             inspection.config or {},
-            held_in.dtype,
+            cache_request.dtype,
             prediction.family is not None
             and prediction.family.category in ("encoder-decoder", "audio")
             and any(item.cross for layer in layers for item in layer.keys_values),
-            held_in.encoder_tokens,
+            cache_request.encoder_tokens,
         ),
-        held_in,
+        cache_request,
         assumed,
         request,
         by_layer,
     )
 
 
-def held_of(
+def cache_request_of(
     inspection: Inspection, prediction: Prediction, request: MemoryRequest
 ) -> tuple[CacheRequest, str]:
     """How a cache is held, at any context, and why in this dtype where nobody chose it."""
@@ -191,7 +191,7 @@ class Sizer:
         """The numbers of ``at`` alone: a hundred contexts are tried for the longest that fits."""
         workspace = self.request.engine.workspace(self.limit, context, batch)
         request = replace(self.cache_request, tokens=context, batch=batch)
-        caches = [bytes_held(*keeps, request) for keeps in self._keeps]
+        caches = [cache_bytes(*keeps, request) for keeps in self._keeps]
         totals = [
             None
             if stage.weights is None or workspace is None
@@ -208,16 +208,16 @@ class Sizer:
         return ContextSum(fullest, caches[fullest], workspace, total, fits)
 
     @cached_property
-    def _keeps(self) -> list[tuple[Keeps, Engine]]:
+    def _keeps(self) -> list[tuple[CountedCaches, Engine]]:
         return [self._counted(stage.layers) for stage in self.stages]
 
     @cached_property
-    def _keeps_of_layers(self) -> dict[CachedLayer, tuple[Keeps, Engine]]:
+    def _keeps_of_layers(self) -> dict[CachedLayer, tuple[CountedCaches, Engine]]:
         layers = {layer for stage in self.stages for layer in stage.layers}
         return {layer: self._counted((layer,)) for layer in layers}
 
-    def _counted(self, layers: Sequence[CachedLayer]) -> tuple[Keeps, Engine]:
-        return keeps_under(layers, self.request.engine, self.cache_request)
+    def _counted(self, layers: Sequence[CachedLayer]) -> tuple[CountedCaches, Engine]:
+        return caches_under(layers, self.request.engine, self.cache_request)
 
     def holds(self, main: AtContext, card: Card) -> bool:
         """Whether a card holds ``main`` under the engine's own settings on that card."""
@@ -240,7 +240,7 @@ class Sizer:
         """Bytes that each layer keeps; equal ones are computed once."""
         request = replace(self.cache_request, tokens=context, batch=batch)
         each = self._keeps_of_layers.items()
-        sizes = {layer: bytes_held(*keeps, request) for layer, keeps in each}
+        sizes = {layer: cache_bytes(*keeps, request) for layer, keeps in each}
         return [sizes[layer] for stage in self.stages for layer in stage.layers]
 
     def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:

@@ -65,10 +65,10 @@ def placed_tensors(inspection: Inspection, prediction: Prediction) -> Iterator[P
         place = _in_gguf(tensor) if gguf else _in_repo(tensor, starts, before)
         single.setdefault(place, []).append(tensor)
     for place, alone in single.items():
-        yield PlacedTensor((place,), _held(alone, gguf=gguf))
+        yield PlacedTensor((place,), _of_class(alone, gguf=gguf))
     for places in layers:
         numbers = tuple(_of_layer(place.stack, place.layer, starts) for place in places)
-        yield PlacedTensor(numbers, _held(places[0].template.rows), places[0].head)
+        yield PlacedTensor(numbers, _of_class(places[0].template.rows), places[0].head)
 
 
 def _layers_apart(
@@ -86,7 +86,7 @@ def _layers_apart(
     return list(layers.values()), (tensor for place in others for tensor in place.rows())
 
 
-def _held(tensors: Iterable[TensorInfo], *, gguf: bool = False) -> tuple[HeldTensor, ...]:
+def _of_class(tensors: Iterable[TensorInfo], *, gguf: bool = False) -> tuple[HeldTensor, ...]:
     """Those that the class holds and that are not counted with another tensor."""
     return tuple(
         HeldTensor(

@@ -26,7 +26,7 @@ from .activations import (
     ATTENTIONS,
     Step,
     attention_heads,
-    framework_kept,
+    framework_activations,
     korthikanti,
     usual_attention,
 )
@@ -357,7 +357,7 @@ def _activations(
         targets,
         request.encoder_tokens,
     )
-    framework_bytes = framework_kept(prediction, inspection.config or {}, step)
+    framework_bytes = framework_activations(prediction, inspection.config or {}, step)
     if isinstance(framework_bytes, str):
         return None, framework_bytes
     name = f"activations (transformers {TRANSFORMERS_RUN_SERIES}, {attention} attention)"

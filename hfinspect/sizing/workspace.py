@@ -37,7 +37,7 @@ class WorkspaceLimit:
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
     config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
     ``indexing`` what keys say of its indexer: for an engine that looks at each layer.
-    ``architecture`` and ``config`` are the model's class and its config.json, ``kept_dtype`` that
+    ``architecture`` and ``config`` are the model's class and its config.json, ``cache_dtype`` that
     of the cache. ``encodes``: an encoder gives ``encoder_tokens`` (None: as many as there are of
     the decoder) to a decoder.
     """
@@ -53,7 +53,7 @@ class WorkspaceLimit:
     indexing: Indexing = ALL_TOKENS
     architecture: str = ""
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    kept_dtype: str = "F16"
+    cache_dtype: str = "F16"
     encodes: bool = False
     encoder_tokens: int | None = None
 

@@ -15,7 +15,7 @@ from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutE
 from .header_cache import HeaderCache
 from .layer import SourceLayer
 from .pool import run_all
-from .source import FileEntry, Keeper, Source
+from .source import FileEntry, ParsedCache, Source
 
 #: A size that no file has: it is not known.
 _NO_SIZE: Final = (1 << 64) - 1
@@ -162,14 +162,14 @@ class CachingSource(SourceLayer):
 
     def list_files(self) -> Mapping[str, FileEntry]:
         if self._files is None and _FULL_COMMIT.fullmatch(self.inner.origin.revision or ""):
-            self._files = self._remembered()
+            self._files = self._cached_list()
         if self._files is None:
             try:
                 self._files = self.inner.list_files()
                 self._owner = self._owner_now()
-                self._remember(self._files)
+                self._cache_list(self._files)
             except (OfflineError, NetworkError, RequestTimeoutError):
-                files = self._remembered()
+                files = self._cached_list()
                 if files is None:
                     raise
                 self._files = files
@@ -203,7 +203,7 @@ class CachingSource(SourceLayer):
         origin = self.inner.origin
         return f"list {self.place} {origin.repo_id} {owner} {origin.revision or 'main'}"
 
-    def _remember(self, files: Mapping[str, FileEntry]) -> None:
+    def _cache_list(self, files: Mapping[str, FileEntry]) -> None:
         origin = self.inner.origin
         if origin.kind == "hub" and origin.commit:
             known = KnownList(origin.commit, dict(files), origin.hub, self.inner.is_public())
@@ -213,7 +213,7 @@ class CachingSource(SourceLayer):
             if not self._seen:
                 self.cache.put(key, payload)
 
-    def _remembered(self) -> Mapping[str, FileEntry] | None:
+    def _cached_list(self) -> Mapping[str, FileEntry] | None:
         self._owner = EVERYBODY
         known_list = KnownList.unpack(self.cache.get(self._list_key(EVERYBODY)))
         # Of what is not public everybody may have the list, and its reader the files.
@@ -256,7 +256,7 @@ class CachingSource(SourceLayer):
             known = {span: segments.find(*span) for span in spans}
         missing = [span for span, data in known.items() if data is None]
         if missing:
-            known.update(zip(missing, self._asked(path, missing), strict=True))
+            known.update(zip(missing, self._read_inner(path, missing), strict=True))
             self._keep(path, segments, {span: known[span] or b"" for span in missing})
         return [known[span] or b"" for span in spans]
 
@@ -267,7 +267,7 @@ class CachingSource(SourceLayer):
             known = segments.find(0, 1) is not None
         return 0 if known else self.inner.locate(path, stop)
 
-    def _asked(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+    def _read_inner(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         if len(spans) == 1:
             return [self.inner.read(path, *spans[0])]
         return self.inner.read_spans(path, spans)
@@ -290,14 +290,14 @@ class CachingSource(SourceLayer):
             self.cache.put(key, packed)
 
     @property
-    def keeper(self) -> Keeper:
+    def keeper(self) -> ParsedCache:
         return self
 
-    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
+    def load_parsed(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
         key = self._key(path, what, of_commit=of_commit)
         return None if key is None else self.cache.get(key)
 
-    def keep(
+    def store_parsed(
         self,
         path: str,
         what: str,
@@ -361,11 +361,11 @@ class CachingSource(SourceLayer):
         commit = self.origin.commit
         return f"commit {of} {commit} {what} {path}" if commit else None
 
-    def _through(self, key: str | None, ask: Callable[[], bytes]) -> bytes:
+    def _through(self, key: str | None, fetch: Callable[[], bytes]) -> bytes:
         if key is None:
-            return ask()
+            return fetch()
         data = self.cache.get(key)
         if data is None:
-            data = ask()
+            data = fetch()
             self.cache.put(key, data)
         return data

@@ -6,7 +6,7 @@ from typing import TypeVar
 from ..core.refs import Origin
 from ..errors import HfinspectError
 from .deadline import Deadline
-from .source import DiskSource, FileEntry, Keeper, Source
+from .source import DiskSource, FileEntry, ParsedCache, Source
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class SourceLayer(Source):
     def read_all(self, path: str, limit: int) -> bytes:
         return self.inner.read_all(path, limit)
 
-    def heed(self, deadline: Deadline) -> None:
-        self.inner.heed(deadline)
+    def set_deadline(self, deadline: Deadline) -> None:
+        self.inner.set_deadline(deadline)
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         return self.inner.read_spans(path, spans)
@@ -58,7 +58,7 @@ class SourceLayer(Source):
         return self.inner.is_near
 
     @property
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> ParsedCache | None:
         return self.inner.keeper
 
     @property

@@ -148,7 +148,7 @@ class LocalSource(DiskSource):
             with os.scandir(self.root / directory) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            refused = self._translated(error, directory.rstrip("/"))
+            refused = self._own_error(error, directory.rstrip("/"))
             if not directory:
                 raise refused from None
             self._refused[directory.rstrip("/")] = refused
@@ -158,7 +158,7 @@ class LocalSource(DiskSource):
         try:
             return os.path.realpath(path)
         except OSError as error:
-            raise self._translated(error, "") from None
+            raise self._own_error(error, "") from None
 
     def _entry(self, name: str, *, is_link: bool = True) -> FileEntry:
         """``is_link`` is False where the file is known to be none."""
@@ -179,7 +179,7 @@ class LocalSource(DiskSource):
         try:
             status = os.stat(self._start + path)  # noqa: PTH116
         except (OSError, ValueError) as error:
-            raise self._translated(error, path) from None
+            raise self._own_error(error, path) from None
         if not stat.S_ISREG(status.st_mode):
             # Opening a pipe or a device could wait for ever.
             what = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
@@ -198,7 +198,7 @@ class LocalSource(DiskSource):
                 file.seek(start)
                 return _read_fully(file.read, stop - start)
         except OSError as error:
-            raise self._translated(error, path) from None
+            raise self._own_error(error, path) from None
 
     def read_all(self, path: str, limit: int) -> bytes:
         size = self.size(path)
@@ -215,7 +215,7 @@ class LocalSource(DiskSource):
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _translated(self, error: OSError | ValueError, path: str) -> HfinspectError:
+    def _own_error(self, error: OSError | ValueError, path: str) -> HfinspectError:
         """The operating system's words in ours."""
         where = path if path and path != self.file else None
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):

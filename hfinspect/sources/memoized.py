@@ -7,7 +7,7 @@ from typing import Final
 
 from .caching import CachingSource, Segments
 from .layer import SourceLayer
-from .source import FileEntry, Keeper, Source
+from .source import FileEntry, ParsedCache, Source
 
 #: Bytes of headers and small files that are kept of a model: the headers of the largest take 80 MB.
 MAX_MEMOIZED: Final = 128 << 20
@@ -21,18 +21,18 @@ class MemoizedSource(SourceLayer):
     models. It goes with the source.
     """
 
-    def __init__(self, inner: Source, keeper: Keeper | None = None) -> None:
+    def __init__(self, inner: Source, keeper: ParsedCache | None = None) -> None:
         """``keeper`` is for an inner source that has none."""
         super().__init__(inner)
         self._left = MAX_MEMOIZED
         self._listing_complete: bool | None = None
         self._segments: dict[str, Segments] = {}
-        self._whole: dict[str, bytes] = {}
+        self._bodies: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._keeper = inner.keeper or keeper
 
     @property
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> ParsedCache | None:
         return self._keeper
 
     @property
@@ -76,17 +76,17 @@ class MemoizedSource(SourceLayer):
 
     def read_all(self, path: str, limit: int) -> bytes:
         with self._lock:
-            data = self._whole.get(path)
+            data = self._bodies.get(path)
         if data is None or len(data) > limit:
             data = self.inner.read_all(path, limit)
             with self._lock:
                 if self._has_room(data):
-                    self._whole[path] = data
+                    self._bodies[path] = data
         return data
 
     def _known(self, path: str, start: int, stop: int) -> bytes | None:
         with self._lock:
-            content = self._whole.get(path)
+            content = self._bodies.get(path)
             segments = self._segments.get(path)
             if content is not None:
                 return content[start:stop]

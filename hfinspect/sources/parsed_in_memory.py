@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Final
 
 #: Bytes that are kept of a model: parsed headers of a million tensors take about 20 MB.
-MAX_KEPT: Final = 32 << 20
+MAX_BYTES_PARSED: Final = 32 << 20
 
 
-class MemoryKeeper:
-    """A ``Keeper`` of one model at one commit, up to ``MAX_KEPT`` bytes."""
+class ParsedInMemory:
+    """A ``ParsedCache`` of one model at one commit, up to ``MAX_BYTES_PARSED`` bytes."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], bytes] = {}
-        self._left = MAX_KEPT
+        self._parsed_bytes: dict[tuple[str, str], bytes] = {}
+        self._left = MAX_BYTES_PARSED
 
-    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:  # noqa: ARG002
-        return self._kept.get((path, what))
+    def load_parsed(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:  # noqa: ARG002
+        return self._parsed_bytes.get((path, what))
 
-    def keep(
+    def store_parsed(
         self,
         path: str,
         what: str,
@@ -28,4 +28,4 @@ class MemoryKeeper:
     ) -> None:
         if len(made) <= self._left:
             self._left -= len(made)
-            self._kept[path, what] = made
+            self._parsed_bytes[path, what] = made

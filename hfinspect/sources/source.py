@@ -70,7 +70,7 @@ class Source(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    def heed(self, deadline: Deadline) -> None:  # noqa: B027 - nobody waits for a disk
+    def set_deadline(self, deadline: Deadline) -> None:  # noqa: B027 - nobody waits for a disk
         """From now on all requests end by this deadline, in place of another one."""
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -103,7 +103,7 @@ class Source(ABC):
         return False
 
     @property
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> ParsedCache | None:
         """Who keeps what is made of the files between runs; None where nobody does."""
         return None
 
@@ -154,15 +154,15 @@ class DiskSource(Source):
 HEADER: Final = "header"
 
 
-class Keeper(Protocol):
-    """Keeps between runs what was made of a model's files, next to what was read of them."""
+class ParsedCache(Protocol):
+    """CountedCaches between runs what was made of a model's files, next to what was read of them."""
 
-    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
+    def load_parsed(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
         """``what`` was made of a file, or ``of_commit`` of this and others; None where nothing is
         kept."""
         ...
 
-    def keep(
+    def store_parsed(
         self,
         path: str,
         what: str,

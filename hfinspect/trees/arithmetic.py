@@ -123,7 +123,7 @@ def _applied(op: str, terms: list[int | float], written: Written) -> int | float
         raise NoValueError("is larger than any size")
     if isinstance(result, (float, Dim)):
         return result
-    return Dim(result, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
+    return Dim(result, text_of(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
 
 
 def _power(terms: list[int | float], written: Written) -> int | float:
@@ -136,7 +136,7 @@ def _power(terms: list[int | float], written: Written) -> int | float:
         return result
     if isinstance(base, Dim) and exponent in (2, 3):
         return base * base if exponent == 2 else base * base * base
-    return Dim(result, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
+    return Dim(result, text_of(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
 
 
 def _index(i: int | None) -> int:
@@ -235,12 +235,12 @@ def _entry(items: list[Any], i: int | None) -> Any:
     return items[place]
 
 
-def spelled(written: Written) -> str:
+def text_of(written: Written) -> str:
     """An expression as people read it."""
     if not isinstance(written, list):
         return str(written)
     op, *terms = written
-    texts = [spelled(term) for term in terms]
+    texts = [text_of(term) for term in terms]
     if op in ("[]", "pair"):
         return f"{texts[0]}[{texts[1]}]"
     if op in _TWO or op == "**":

@@ -30,7 +30,7 @@ def _recorded() -> dict[str, dict[str, Any]]:
     return data_files.read(__package__, "float32.json")
 
 
-def kept_in_float32(config: ModelConfig, kind: str | None, dtype: str | None) -> tuple[str, ...]:
+def float32_suffixes(config: ModelConfig, kind: str | None, dtype: str | None) -> tuple[str, ...]:
     """Ends of names of what a file holds in float32, of a config of this type and dtype."""
     if config.saved_by is None or config.saved_by < SINCE or kind is None:
         return ()

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.components import Role
-from ..core.config import ModelConfig, Reads, keys_read, reads_noted, releases_asked
+from ..core.config import ModelConfig, Reads, keys_read, reads_noted, releases_noted
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
 from ..core.records import dataclass
@@ -18,7 +18,7 @@ from ..core.text import of_type
 from ..errors import ConfigError
 from .catalog import Family, FamilyChoice, choose
 from .expand import expected_tensors
-from .float32 import in_float32, kept_in_float32
+from .float32 import float32_suffixes, in_float32
 from .modules import Module
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Prediction(Shown):
     @cached_property
     def tensors(self) -> Copies[TensorSpec]:
         """What a freshly saved checkpoint holds: tied duplicates left out, buffers in."""
-        return self.specs.where(is_held)
+        return self.specs.where(is_saved)
 
     @cached_property
     def tied(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Prediction(Shown):
         return active_sum(sums)
 
 
-def is_held(spec: TensorSpec) -> bool:
+def is_saved(spec: TensorSpec) -> bool:
     """Whether a freshly saved checkpoint holds the tensor under this name."""
     return spec.saved and spec.tied_to is None
 
@@ -214,7 +214,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         described = part_described(config, choice)
         if described.kind is None:
             described = described.read_as(next(iter(choice.family.model_types), None))
-        with reads_noted() as read, releases_asked() as releases:
+        with reads_noted() as read, releases_noted() as releases:
             root = _built(choice, described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
@@ -229,7 +229,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         family=choice.family,
         dtype=dtype,
         because=choice.because,
-        float32=kept_in_float32(config, kind, dtype),
+        float32=float32_suffixes(config, kind, dtype),
         read=read,
         releases=tuple(sorted(releases)),
     )

@@ -14,7 +14,7 @@ from ..errors import HfinspectError
 from ..sources.deadline import Deadline, Timeout
 from ..sources.memoized import MemoizedSource
 from ..sources.opening import Access
-from ..sources.parsed_in_memory import MemoryKeeper
+from ..sources.parsed_in_memory import ParsedInMemory
 
 if TYPE_CHECKING:
     from ..sources.header_cache import HeaderCache
@@ -71,9 +71,9 @@ class OpenModels:
         young = [one for one in self._opened if now - one.since < MAX_AGE]
         model = next((one for one in young if (one.ref, one.token) == (ref, token)), None)
         if model is None:
-            source = MemoizedSource(access.open(ref), MemoryKeeper())
+            source = MemoizedSource(access.open(ref), ParsedInMemory())
             model = _OpenModel(ref, token, source, now)
-        model.source.heed(Deadline.of(access.timeout))
+        model.source.set_deadline(Deadline.of(access.timeout))
         others = [one for one in young if one is not model]
         self._opened = [*others[1 - MAX_OPEN :], model]
         return model.source

@@ -12,7 +12,7 @@ import pytest
 
 from hfinspect.core.config_keys import keys_of
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
-from hfinspect.sizing.kv_cache import kept_layers
+from hfinspect.sizing.kv_cache import cached_layers
 from hfinspect.trees import catalog
 from hfinspect.trees.prediction import predict
 
@@ -114,7 +114,7 @@ def test_other_absurd_values_never_crash(part: int) -> None:
 def sane(config: dict[str, Any]) -> bool:
     try:
         found = predict(config)
-        return found.parameters >= 0 and kept_layers(found.root) is not None
+        return found.parameters >= 0 and cached_layers(found.root) is not None
     except ConfigError as error:
         # Of a size that a trace computes of several keys the class is named, and no key.
         return bool(error.key) or "a size that" in str(error)

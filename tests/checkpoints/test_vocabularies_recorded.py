@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect.checkpoints.token_layouts import placed
+from hfinspect.checkpoints.token_layouts import with_class_ids
 from hfinspect.checkpoints.token_table import parse_tokenizer
 from hfinspect.errors import ConfigError, FormatError, HfinspectError, LimitError
 from hfinspect.formats import sentencepiece, tiktoken_ranks
@@ -91,7 +91,7 @@ def test_where_releases_differ(name: str, tmp_path: Path) -> None:
     assert (facts.vocabulary.tokens, facts.vocabulary.padding) == (None, None)
     assert reason in next(one.text for one in facts.findings if one.rule == "unread")
     data = parse_tokenizer(facts.files[-1], (tmp_path / facts.files[-1]).read_bytes())
-    table = placed(
+    table = with_class_ids(
         data,
         [
             CLASSES[name]["config"] | {"tokenizer_class": name.partition("-")[0]},

@@ -18,7 +18,7 @@ from hfinspect.core.text import (
     method_word,
     more_are,
     of_type,
-    spelled,
+    rounded_count,
     with_rounded,
 )
 from hfinspect.errors import HfinspectError
@@ -91,7 +91,7 @@ def test_lines_stay_lines(text: str) -> None:
     ],
 )
 def test_counts_in_words(number: int, words: str) -> None:
-    assert spelled(number) == words
+    assert rounded_count(number) == words
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 @given(st.integers(1, 10**15))
 def test_words_are_within_half_a_percent(number: int) -> None:
     """Three digits; never 1000 of a unit that has a larger one."""
-    found = re.fullmatch(r"([\d.]+) ?([KMBT]?)", spelled(number))
+    found = re.fullmatch(r"([\d.]+) ?([KMBT]?)", rounded_count(number))
     assert found
     value = float(found[1]) * UNITS[found[2]]
     assert abs(value - number) <= number * 0.00501

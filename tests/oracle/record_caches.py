@@ -338,7 +338,7 @@ def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
     """How a trace's own trees differ from the recordings, by title; empty where they do not."""
     from hfinspect.core.config import ModelConfig
     from hfinspect.errors import HfinspectError
-    from hfinspect.sizing.kv_cache import kept_layers
+    from hfinspect.sizing.kv_cache import cached_layers
     from hfinspect.trees.catalog import traced_family
     from tests.sizing.test_caches import compared
 
@@ -350,7 +350,7 @@ def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
             continue
         config = {**row["given"], "model_type": row["model_type"]}
         try:
-            layers = kept_layers(family.classes[row["architecture"]](ModelConfig(config)))
+            layers = cached_layers(family.classes[row["architecture"]](ModelConfig(config)))
         except HfinspectError as error:
             return {label: str(error)}
         shown += 1

@@ -24,7 +24,7 @@ from typing import Any
 from hfinspect.analysis.quantization.packed_layout import UndeterminedError
 from hfinspect.analysis.quantization.packing import packing, rewritten
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import Prediction, is_held, predict
+from hfinspect.trees.prediction import Prediction, is_saved, predict
 
 from . import packers
 from .deliberate import MODULE_NAMES
@@ -237,7 +237,7 @@ def predicted_otherwise(packer: Packer, prediction: Prediction) -> Tensors:
     return {
         spec.name: (spec.dtype or "BF16", spec.shape)
         for spec in expected_tensors(root)
-        if is_held(spec)
+        if is_saved(spec)
     }
 
 

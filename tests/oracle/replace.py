@@ -38,7 +38,7 @@ from hfinspect.core.components import Role
 from hfinspect.core.config import ModelConfig
 from hfinspect.core.tensor import TensorSpec
 from hfinspect.errors import HfinspectError
-from hfinspect.sizing.kv_cache import kept_layers
+from hfinspect.sizing.kv_cache import cached_layers
 from hfinspect.trees import catalog
 from hfinspect.trees.cache_layout import CacheItem
 from hfinspect.trees.catalog import Builder, Family, builder, index
@@ -321,7 +321,7 @@ def _kept_otherwise(
     trace: Builder, written: Builder, config: Mapping[str, Any]
 ) -> tuple[str, str] | None:
     """Where the layers keep something else, or look back otherwise."""
-    mine, theirs = (kept_layers(build(ModelConfig(config))) for build in (trace, written))
+    mine, theirs = (cached_layers(build(ModelConfig(config))) for build in (trace, written))
     for i, (one, other) in enumerate(zip(mine, theirs, strict=False)):
         if (one.cache, one.window) != (other.cache, other.window):
             return "keeps something else", f"layer {i}: {one} for {other}"

@@ -49,7 +49,7 @@ from hfinspect.errors import HfinspectError
 from hfinspect.trees import catalog
 from hfinspect.trees.catalog import builder, find_class, index, traced_family
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import is_held
+from hfinspect.trees.prediction import is_saved
 from hfinspect.trees.traced import builders
 
 from .deliberate import something
@@ -441,7 +441,7 @@ def _judged(trace: Any, record: Any, config: Any) -> tuple[str, str]:
         root = builders(trace, builder)[record["architecture"]](ModelConfig(config))
     except HfinspectError as error:
         return "refused", str(error)[:160]
-    mine = {s.name: s.shape for s in expected_tensors(root) if is_held(s)}
+    mine = {s.name: s.shape for s in expected_tensors(root) if is_saved(s)}
     lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in mine.items()]
     if "digest" in record:
         same = digest(lines) == record["digest"]

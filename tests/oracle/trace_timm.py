@@ -25,7 +25,7 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import traced_family
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import is_held
+from hfinspect.trees.prediction import is_saved
 
 from .record import digest
 from .trace import FIXTURES, TRACED, _leave_out, _parameters
@@ -204,7 +204,7 @@ def _predicted(
     trace: Mapping[str, Any], name: str, config: Mapping[str, Any]
 ) -> dict[str, tuple[int, ...]]:
     root = traced_family(trace).classes[name](ModelConfig(config))
-    return {s.name: tuple(map(int, s.shape)) for s in expected_tensors(root) if is_held(s)}
+    return {s.name: tuple(map(int, s.shape)) for s in expected_tensors(root) if is_saved(s)}
 
 
 def _built(library: Timm, name: str, failed: dict[str, str]) -> Built | None:

@@ -227,7 +227,7 @@ def test_the_command_is_after_what_writes_its_file() -> None:
     found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", on="8xL40S")
     printed = found.to_markdown()
     written, _, rest = printed.partition("cat > ds_config.json <<'END'\n")[2].partition("\nEND\n")
-    (deepspeed,) = (way for way in found.training if way.way == "DeepSpeed")
+    (deepspeed,) = (way for way in found.training if way.framework == "DeepSpeed")
     assert json.loads(written) == json.loads(deepspeed.config)
     assert rest.startswith("accelerate launch")
     assert f"--deepspeed_config_file {deepspeed.file}" in rest.partition("\n")[0]

@@ -191,7 +191,7 @@ def test_without_a_card_no_number_is_given() -> None:
 @pytest.mark.parametrize(("card", "stage"), [("8xH100", 1), ("8xL40S", 3), ("2x8GB", None)])
 def test_training_takes_the_lowest_stage_that_fits(card: str, stage: int | None) -> None:
     found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", on=card, train="full")
-    ways = {one.way: one for one in found.training}
+    ways = {one.framework: one for one in found.training}
     deepspeed = ways["DeepSpeed"]
     if stage is None:
         assert deepspeed.launch is None

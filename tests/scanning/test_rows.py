@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.scanning.journal import Journal
 from hfinspect.scanning.lines import FORMATS
-from hfinspect.scanning.resume import Early
+from hfinspect.scanning.resume import OutOfOrder
 from hfinspect.scanning.row_work import Item
 from hfinspect.scanning.rows import (
     AUDIT_COLUMNS,
@@ -109,14 +109,14 @@ def test_a_stranger_is_refused_and_left_alone(content: bytes) -> None:
 def test_early_rows_of_another_command_are_dropped(tmp_path: Path) -> None:
     row: Row = dict.fromkeys(COLUMNS_HERE)
     row.update(target="a", status="ok")
-    with Early(tmp_path / "out", COLUMNS_HERE) as early:
+    with OutOfOrder(tmp_path / "out", COLUMNS_HERE) as early:
         assert early.open(resume=False) == {}
         early.write(Item("a"), row, True)
         early.write(Item("b", row=row), row, True)  # it is there already
         early.write(Item("c"), row, False)  # in its turn
-    with Early(tmp_path / "out", COLUMNS_HERE) as early:
+    with OutOfOrder(tmp_path / "out", COLUMNS_HERE) as early:
         assert early.open(resume=True) == {"a": row}
-    with Early(tmp_path / "out", (*LEADING, "files")) as early:
+    with OutOfOrder(tmp_path / "out", (*LEADING, "files")) as early:
         assert early.open(resume=True) == {}
         early.finish()
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hfinspect.trees.prediction import is_held, predict
+from hfinspect.trees.prediction import is_saved, predict
 
 from .record_gguf_types import (
     BUILD,
@@ -77,7 +77,7 @@ def sparse_checkpoint(config: dict[str, Any], folder: Path) -> None:
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
     for spec in predict(config).tensors:
-        if is_held(spec):
+        if is_saved(spec):
             start, end = end, end + 2 * spec.elements
             header[spec.name] = {
                 "dtype": "BF16",

@@ -161,7 +161,7 @@ def save_from_catalog(named: dict[str, Any], given: dict[str, Any], folder: Path
     from safetensors.torch import save_file
 
     from hfinspect.core.config import keys_read
-    from hfinspect.trees.prediction import is_held, predict
+    from hfinspect.trees.prediction import is_saved, predict
 
     own = {key: value for key, value in given.items() if key != "catalog"}
     with keys_read() as read_keys, contextlib.suppress(Exception):
@@ -170,7 +170,7 @@ def save_from_catalog(named: dict[str, Any], given: dict[str, Any], folder: Path
     usual = {key: value for key, value in USUAL.items() if key in names}
     length = {"max_position_embeddings": USUAL["max_position_embeddings"]}
     config = {**named, "torch_dtype": "bfloat16", **length, **usual, **own}
-    held = [spec for spec in predict(config).tensors if is_held(spec)]
+    held = [spec for spec in predict(config).tensors if is_saved(spec)]
     dense = re.compile(r"block_sparse_moe(?=\.\w+_proj\.)")  # Kimi Linear's, on the Hub
     tensors = {
         dense.sub("mlp", spec.name): torch.ones(spec.shape, dtype=torch.bfloat16) for spec in held

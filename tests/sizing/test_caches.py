@@ -15,7 +15,7 @@ import hfinspect
 from hfinspect.core.config import ModelConfig
 from hfinspect.sizing.cache_request import CachedLayer, CacheRequest
 from hfinspect.sizing.engines.registry import ENGINES
-from hfinspect.sizing.kv_cache import cache_size, kept_layers, unknown_layouts
+from hfinspect.sizing.kv_cache import cache_size, cached_layers, unknown_layouts
 from hfinspect.trees.catalog import traced_family
 from hfinspect.trees.prediction import predict
 
@@ -119,7 +119,7 @@ def unlike(
 def layers_of(record: dict[str, Any]) -> tuple[CachedLayer, ...]:
     """What the catalog says of a recording's config."""
     names = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
-    return kept_layers(predict({**record["given"], **names}).root)
+    return cached_layers(predict({**record["given"], **names}).root)
 
 
 def test_most_are_recorded() -> None:
@@ -133,9 +133,9 @@ def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
     trace = json.loads((path / "pop2piano.json").read_text())
     name = "Pop2PianoForConditionalGeneration"
     config = ModelConfig({"model_type": "pop2piano"})
-    assert not unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
+    assert not unknown_layouts(cached_layers(traced_family(trace).classes[name](config)))
     del trace["classes"][name]["cache"]
-    unknown = unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
+    unknown = unknown_layouts(cached_layers(traced_family(trace).classes[name](config)))
     assert unknown == ("what its layers keep is not recorded",)
 
 

@@ -21,7 +21,7 @@ from hfinspect.core.cache_size import AT_ONCE, ENCODES
 from hfinspect.formats.gguf.gguf import FORMAT
 from hfinspect.sizing.cache_request import CacheRequest
 from hfinspect.sizing.engines.llama_cpp import LlamaCpp
-from hfinspect.sizing.gguf_layers import kept_of
+from hfinspect.sizing.gguf_layers import layers_of_layout
 from hfinspect.sizing.kv_cache import cache_size
 from tests.formats.readers import MeteredReader
 from tests.sizing.llama_cpp_record import Recorded, Reserved, Setting, recorded
@@ -46,13 +46,13 @@ def asked(setting: Setting) -> tuple[LlamaCpp, CacheRequest]:
 
 def refused(layout: CacheLayout, setting: Setting) -> bool:
     engine, request = asked(setting)
-    rows = (item for layer in kept_of(layout) for item in layer.keys_values)
-    return any(engine.not_held(item, request.dtype) for item in rows)
+    rows = (item for layer in layers_of_layout(layout) for item in layer.keys_values)
+    return any(engine.cache_refusal(item, request.dtype) for item in rows)
 
 
 def nbytes_of(layout: CacheLayout, setting: Setting) -> int:
     engine, request = asked(setting)
-    return cache_size(kept_of(layout), engine, request).nbytes
+    return cache_size(layers_of_layout(layout), engine, request).nbytes
 
 
 def room_of(layout: CacheLayout, real: Reserved) -> int:

@@ -13,7 +13,12 @@ from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
 from hfinspect.sizing.engines.cache_dtypes import bytes_an_element, spelled_dtype
 from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, graph_of
 from hfinspect.sizing.engines.llama_cpp_step import Step
-from hfinspect.sizing.gguf_layers import deepstack_layers, indexing_of, kept_of, tree_of_file
+from hfinspect.sizing.gguf_layers import (
+    deepstack_layers,
+    indexing_of,
+    layers_of_layout,
+    tree_of_file,
+)
 from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
 
@@ -40,7 +45,7 @@ def graph(one: str, folder: Path) -> Graph | None:
     found = next(entry for entry in _all() if entry.name == one)
     layout = cache_layout(found.keys, {name: shape for name, shape, _ in found.tensors})
     assert isinstance(layout, CacheLayout)
-    layers = kept_of(layout)
+    layers = layers_of_layout(layout)
     if not any(layer.cache for layer in layers):
         return None
     path = folder / f"{found.name}.gguf"

@@ -14,7 +14,7 @@ from hfinspect.core.cache_size import AT_ONCE
 from hfinspect.core.config import ModelConfig
 from hfinspect.sizing.cache_request import CachedLayer
 from hfinspect.sizing.engines.registry import ENGINES
-from hfinspect.sizing.kv_cache import kept_layers, unknown_layouts
+from hfinspect.sizing.kv_cache import cached_layers, unknown_layouts
 from hfinspect.sizing.own_cache import GENERATES
 from hfinspect.trees.catalog import Family, find_type, index
 from hfinspect.trees.prediction import predict
@@ -58,7 +58,7 @@ def type_of(name: str) -> str:
 
 
 def layers_of(model_type: str, name: str) -> tuple[CachedLayer, ...]:
-    return kept_layers(predict({"model_type": model_type, "architectures": [name]}).root)
+    return cached_layers(predict({"model_type": model_type, "architectures": [name]}).root)
 
 
 def is_recorded(name: str) -> bool:
@@ -104,7 +104,7 @@ def test_old_names_keep_what_a_recorded_class_keeps() -> None:
     differing = []
     for name, family in old_names():
         model_type = type_of(name)
-        built = kept_layers(family.classes[name](ModelConfig({"model_type": model_type})))
+        built = cached_layers(family.classes[name](ModelConfig({"model_type": model_type})))
         config = {"model_type": model_type, "architectures": [name]}
         refused = hfinspect.memory(config, engine="transformers", context=16).cache_unknown
         if not refused and not any(
@@ -119,7 +119,7 @@ def test_a_model_that_fills_no_static_cache_is_refused_there() -> None:
     answered = []
     for row in (row for row in recordings() if "not static" in row):
         names = {"model_type": row["model_type"], "architectures": [row["architecture"]]}
-        layers = kept_layers(predict({**row["given"], **names}).root)
+        layers = cached_layers(predict({**row["given"], **names}).root)
         unknown = unknown_layouts(layers, ENGINES["transformers-static"])
         if any(layer.cache for layer in layers) and not unknown:
             answered.append((row["architecture"], row["not static"]))

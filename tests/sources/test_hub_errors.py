@@ -22,7 +22,7 @@ from hfinspect.errors import (
     UsageError,
 )
 from hfinspect.sources.hub.client import HubClient
-from hfinspect.sources.hub.hub_errors import RequestContext, translate
+from hfinspect.sources.hub.hub_errors import RequestContext, own_error
 from hfinspect.sources.hub.repo import HubSource
 
 from ..hub_repos import Files, sparse
@@ -205,8 +205,8 @@ def test_unknown_errors_are_not_translated() -> None:
         pass
 
     asked = RequestContext("http://127.0.0.1", "org/model")
-    assert translate(ZeroDivisionError(), asked) is None
-    assert translate(GatedRepoError(), asked) is None
+    assert own_error(ZeroDivisionError(), asked) is None
+    assert own_error(GatedRepoError(), asked) is None
 
 
 def test_every_foreign_error_in_the_table_exists() -> None:

@@ -9,7 +9,7 @@ import hfinspect
 from hfinspect.sources.layer import SourceLayer
 from hfinspect.sources.local import LocalSource
 from hfinspect.sources.memoized import MAX_MEMOIZED, MemoizedSource
-from hfinspect.sources.parsed_in_memory import MAX_KEPT, MemoryKeeper
+from hfinspect.sources.parsed_in_memory import MAX_BYTES_PARSED, ParsedInMemory
 from hfinspect.sources.source import Source
 
 #: What asks a source for something that the base class may not know.
@@ -41,10 +41,13 @@ def test_nobody_guesses_what_a_source_has() -> None:
 
 def test_memory_keeps_up_to_a_limit(tmp_path: Path) -> None:
     """Beyond it, what is read and what is made of it are simply not there the next time."""
-    keeper = MemoryKeeper()
-    keeper.keep("a", "header", bytes(MAX_KEPT))
-    keeper.keep("b", "header", b"1")
-    assert keeper.kept("a", "header") == bytes(MAX_KEPT) and keeper.kept("b", "header") is None
+    keeper = ParsedInMemory()
+    keeper.store_parsed("a", "header", bytes(MAX_BYTES_PARSED))
+    keeper.store_parsed("b", "header", b"1")
+    assert (
+        keeper.load_parsed("a", "header") == bytes(MAX_BYTES_PARSED)
+        and keeper.load_parsed("b", "header") is None
+    )
     with (tmp_path / "model.bin").open("wb") as file:
         file.truncate(MAX_MEMOIZED + 1)
         file.write(b"0")

@@ -72,13 +72,13 @@ def compare_names(
 
     ``architecture`` is the file's own (``general.architecture``).
     """
-    in_file = _held(tensors)
+    in_file = _groups_in_file(tensors)
     elsewhere = {spec.part for spec in prediction.tensors} - {_PART}
-    promised, unnamed = _promised(prediction.tensors, architecture)
-    _join_pieces(in_file, promised)
+    predicted, unnamed = _predicted(prediction.tensors, architecture)
+    _join_pieces(in_file, predicted)
     missing: list[str] = []
     reshaped: dict[str, Reshaped] = {}
-    for name, group in promised.items():
+    for name, group in predicted.items():
         tensors_here = in_file.pop(name, None)
         if tensors_here is None:
             missing += group.names
@@ -90,7 +90,7 @@ def compare_names(
     stored_ties = [name for name in list(in_file) if name in ties and in_file.pop(name)]
     rest = (sum(group.elements for group in in_file.values()), sum(map(_parameters, unnamed)))
     unexpected = () if unnamed else tuple(own for group in in_file.values() for own in group.names)
-    parameters = sum(group.elements for group in promised.values()) + rest[1]
+    parameters = sum(group.elements for group in predicted.values()) + rest[1]
     return GgufComparison(
         Expectation(
             parameters=parameters, missing=tuple(missing), unexpected=unexpected, reshaped=reshaped
@@ -102,7 +102,7 @@ def compare_names(
     )
 
 
-def _held(tensors: Iterable[TensorInfo]) -> _Groups:
+def _groups_in_file(tensors: Iterable[TensorInfo]) -> _Groups:
     """Parameters of the file by name; experts that are stored one by one under one name."""
     groups: _Groups = {}
     for info in tensors:
@@ -113,7 +113,7 @@ def _held(tensors: Iterable[TensorInfo]) -> _Groups:
     return groups
 
 
-def _promised(specs: Iterable[TensorSpec], architecture: str) -> tuple[_Groups, list[TensorSpec]]:
+def _predicted(specs: Iterable[TensorSpec], architecture: str) -> tuple[_Groups, list[TensorSpec]]:
     groups: _Groups = {}
     unnamed: list[TensorSpec] = []
     for spec in specs:
@@ -135,10 +135,10 @@ def _parameters(spec: TensorSpec) -> int:
     return spec.parameters
 
 
-def _join_pieces(in_file: _Groups, promised: _Groups) -> None:
+def _join_pieces(in_file: _Groups, predicted: _Groups) -> None:
     """Where one side has whole what the other has in pieces, put the pieces under the whole's
     name."""
-    for mine, other in ((in_file, promised), (promised, in_file)):
+    for mine, other in ((in_file, predicted), (predicted, in_file)):
         for joined_name in [name for name in other if name not in mine]:
             block, _, rest = joined_name.rpartition(".")
             path, dot, stem = block.rpartition(".")
@@ -150,13 +150,13 @@ def _join_pieces(in_file: _Groups, promised: _Groups) -> None:
                     joined.add(piece.names, piece.shapes)
 
 
-def _alike(stored: _NamedGroup, promised: _NamedGroup) -> bool:
+def _alike(stored: _NamedGroup, predicted: _NamedGroup) -> bool:
     """Whether the elements agree; of single tensors also the sizes, in any order."""
-    if stored.elements != promised.elements:
+    if stored.elements != predicted.elements:
         return False
-    if len(stored.shapes) > 1 or len(promised.shapes) > 1:
+    if len(stored.shapes) > 1 or len(predicted.shapes) > 1:
         return True
-    return _sizes(stored.shapes[0]) == _sizes(promised.shapes[0])
+    return _sizes(stored.shapes[0]) == _sizes(predicted.shapes[0])
 
 
 def _sizes(shape: tuple[int, ...]) -> list[int]:

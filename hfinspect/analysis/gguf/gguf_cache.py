@@ -272,8 +272,8 @@ class _KeyReader:
     def _made(self, by_layer: Sequence[tuple[CacheItem, ...]]) -> CacheLayout:
         self._check_shapes(by_layer)
         layers = tuple(
-            CacheLayer(keeps, windowed)
-            for keeps, windowed in zip(by_layer, self.windowed, strict=True)
+            CacheLayer(cache, windowed)
+            for cache, windowed in zip(by_layer, self.windowed, strict=True)
         )
         return CacheLayout(self.architecture, layers, self.window)
 
@@ -442,16 +442,16 @@ class _KeyReader:
         """``create_tensor`` refuses a projection whose rows are not what the key-values say."""
         if self.latent or self.architecture in ("deepseek4", "minicpm3", "plm", "nanbeige"):
             return
-        for il, keeps in enumerate(by_layer):
-            for item in keeps:
+        for il, cache in enumerate(by_layer):
+            for item in cache:
                 if isinstance(item, KeysValues) and not item.name:
                     self._check_rows(il, int(item.key), int(item.value))
 
     def _check_rows(self, il: int, key: int, value: int) -> None:
-        promised = {"attn_k": key, "attn_v": value}
+        rows_by_part = {"attn_k": key, "attn_v": value}
         if self.architecture in _ATTENTION:
-            promised["attn_qkv"] = self.heads[il] * self.head_sizes[il][0] + key + value
-        for part, rows in promised.items():
+            rows_by_part["attn_qkv"] = self.heads[il] * self.head_sizes[il][0] + key + value
+        for part, rows in rows_by_part.items():
             shape = self.shapes.get(f"blk.{il}.{part}.weight")
             if shape is not None and len(shape) == 2 and shape[0] != rows:
                 raise UnreadableKeyError(

@@ -274,14 +274,14 @@ def _ties_of_tree(infos: Sequence[TensorInfo], told: Sequence[TensorSpec | None]
     specs = _by_name(infos, told)
     ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
     wanted = set(ends.values())
-    kept_by = {
+    stored_by = {
         specs[i.name].name: i for i in infos if i.name in specs and specs[i.name].name in wanted
     }
     tied: dict[str, str] = {}
     for info in infos:
-        keeper = kept_by.get(ends.get(info.name) or "")
-        if keeper is not None and keeper.name != info.name and keeper.shape == info.shape:
-            tied[info.name] = keeper.name
+        stored = stored_by.get(ends.get(info.name) or "")
+        if stored is not None and stored.name != info.name and stored.shape == info.shape:
+            tied[info.name] = stored.name
     return tied
 
 

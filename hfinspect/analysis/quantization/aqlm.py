@@ -47,7 +47,7 @@ def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
 def plan(declared: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear whose weight is not listed in ``linear_weights_not_to_quantize``."""
     sizes = [
-        declared.whole(key)
+        declared.integer(key)
         for key in ("in_group_size", "out_group_size", "num_codebooks", "nbits_per_codebook")
     ]
     known = [size for size in sizes if size is not None and size > 0]

@@ -19,9 +19,9 @@ from .modules_not_packed import (
     NO_VERSION,
     check_saved_as_packed,
     has_experts_apart,
-    kept_in_float32,
-    kept_without_list,
+    never_packed,
     no_linear_since_5,
+    unlisted_modules,
 )
 from .packed_layout import (
     CONV1D,
@@ -87,9 +87,9 @@ def _read_four_bits(modules: Modules, name: str, absmax: StoredTensor, sheet: Sh
     states = modules.get(f"{name}.{_STATE}")
     kinds = [key.removeprefix("bitsandbytes__") for key in (states.tensors if states else ())]
     total = 2 * weight.nbytes
-    promised = sheet.promised(name)
-    if promised is not None and promised + 1 == total:
-        total = promised  # an odd number of values leaves half a byte unused
+    predicted = sheet.predicted(name)
+    if predicted is not None and predicted + 1 == total:
+        total = predicted  # an odd number of values leaves half a byte unused
     if not any(-(-total // size) == absmax.elements for size in _BLOCKS):
         why = f"{absmax.elements:,} scales do not fit {total:,} values in blocks of any size"
         sheet.unknown(weight, name, why)
@@ -118,11 +118,11 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     unpacked = declared.names("llm_int8_skip_modules")
     selection = Selection()
     selection.add(unpacked or (), KEEP)
-    selection.add(kept_in_float32(prediction), KEEP)
+    selection.add(never_packed(prediction), KEEP)
     if experts_stay:
         selection.add(no_linear_since_5(prediction), KEEP)
     if unpacked is None:
-        selection.add(kept_without_list(prediction), KEEP, inside=False)
+        selection.add(unlisted_modules(prediction), KEEP, inside=False)
     if declared.values.get("load_in_8bit") is True or declared.values.get("_load_in_8bit") is True:
         packed: Scheme = _eight_bits
     elif (

@@ -47,7 +47,7 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
 def _claimed(declared: Declared) -> list[tuple[int, int | None]]:
     """(bits, group size) of every group of integers in the config; AutoRound has but one."""
     claims = []
-    single = {"num_bits": declared.whole("bits"), "group_size": declared.whole("group_size")}
+    single = {"num_bits": declared.integer("bits"), "group_size": declared.integer("group_size")}
     for weights in (*declared.weight_schemes(), single):
         bits, group = weights.get("num_bits"), weights.get("group_size")
         if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
@@ -77,9 +77,9 @@ def _read_packed(
     rows = packed.elements // columns if columns else 0
     order = module.get("weight_g_idx")
     known = order.elements if order is not None and order.elements else None
-    promised = sheet.promised(name)
-    if known is None and promised is not None and rows and promised % rows == 0:
-        known = promised // rows
+    predicted = sheet.predicted(name)
+    if known is None and predicted is not None and rows and predicted % rows == 0:
+        known = predicted // rows
     fits = {
         (bits, inputs)
         for bits, group in claimed

@@ -121,7 +121,7 @@ def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings
         value = weight.values.get(key)
         if value is not None and type(value) is not kind:
             raise UndeterminedError(f"the {key} {value!r:.40} of a group is not read")
-    bits = weight.whole("num_bits")
+    bits = weight.integer("num_bits")
     if bits is None:
         raise UndeterminedError("a group names no num_bits")
     given = group.get("input_activations")
@@ -130,7 +130,7 @@ def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings
     static = inputs is not None and inputs.get("dynamic") in (None, False, "local")
     own = group.get("format")
     block = weight.values.get("block_structure")
-    size = weight.whole("group_size")
+    size = weight.integer("group_size")
     return _GroupSettings(
         layout=own if isinstance(own, str) else declared.text("format"),
         bits=bits,

@@ -22,7 +22,7 @@ class Declared:
     values: Mapping[str, object] = field(default_factory=dict)
     where: str = ""
 
-    def whole(self, *keys: str) -> int | None:
+    def integer(self, *keys: str) -> int | None:
         """A whole number, or None."""
         for key in keys:
             value = self.values.get(key)
@@ -116,7 +116,7 @@ def group_size_of(declared: Declared) -> int | None:
     """The number of weights that share a scale, if the config names one for all (or the method has
     but one)."""
     sizes = [scheme.get("group_size") for scheme in declared.weight_schemes()]
-    sizes.append(declared.whole("group_size", "q_group_size"))
+    sizes.append(declared.integer("group_size", "q_group_size"))
     known = {size for size in sizes if type(size) is int and size > 0}
     if not known and declared.method == "mxfp4":
         return 32

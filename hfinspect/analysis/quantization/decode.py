@@ -64,11 +64,11 @@ def _decode(
     shards = table.shards
     find = spec_finder(prediction)
 
-    def promised(name: str) -> int | None:
+    def predicted(name: str) -> int | None:
         spec = find(name)
         return spec.parameters if spec is not None and spec.parameters else None
 
-    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {}, table)
+    sheet = Sheet(predicted, _metadata(shards) if method == "torchao" else {}, table)
     modules = Modules(table)
     read = find_method(method)
     if read is None:

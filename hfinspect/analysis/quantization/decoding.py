@@ -119,7 +119,7 @@ class Modules(Mapping[str, StoredModule]):
 
 
 #: Parameters that the architecture's tree gives a tensor of this unquantised name, None if unknown.
-Promised = Callable[[str], "int | None"]
+PredictedElements = Callable[[str], "int | None"]
 
 
 @dataclass()
@@ -131,7 +131,7 @@ class Sheet:
     tensors, as far as the sums are over more than what is written down.
     """
 
-    promised: Promised = lambda _name: None
+    predicted: PredictedElements = lambda _name: None
     metadata: Mapping[str, object] = field(default_factory=dict)
     table: TensorTable = EACH_ALONE
     tensors: dict[str, Decoded] = field(default_factory=dict)

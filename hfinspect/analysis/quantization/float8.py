@@ -22,9 +22,9 @@ from .modules_not_packed import (
     NOT_AS_NAMED,
     check_saved_as_packed,
     has_experts_apart,
-    kept_in_float32,
-    kept_without_list,
+    never_packed,
     no_linear_since_5,
+    unlisted_modules,
 )
 from .packed_layout import (
     KEEP,
@@ -146,10 +146,10 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     by_library = _by_transformers(declared) or declared.method == "fbgemm_fp8"
     selection = Selection()
     selection.add(unpacked or (), KEEP)
-    selection.add(kept_in_float32(prediction), KEEP)
+    selection.add(never_packed(prediction), KEEP)
     selection.add(no_linear_since_5(prediction) if by_library else _KEPT, KEEP)
     if unpacked is None:
-        selection.add(kept_without_list(prediction), KEEP, inside=False)
+        selection.add(unlisted_modules(prediction), KEEP, inside=False)
     static = declared.text("activation_scheme") == "static"
     if declared.method == "fbgemm_fp8":
         return _fbgemm_plan(config, selection, prediction)

@@ -16,7 +16,7 @@ from ...trees.modules import Layers, Module
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
-from .modules_not_packed import check_saved_as_packed, kept_in_float32, kept_without_list
+from .modules_not_packed import check_saved_as_packed, never_packed, unlisted_modules
 from .packed_layout import (
     CONV1D,
     KEEP,
@@ -76,7 +76,7 @@ def _read_module(module: StoredModule, declared: Declared, sheet: Sheet) -> None
         sheet.weight(packed, name, layout.parameters, layout.bits, layout.scheme)
     _set_aside(module, name, sheet)
     bias = module.get("bias")
-    if bias is not None and sheet.promised(name) and sheet.promised(bias.name) is None:
+    if bias is not None and sheet.predicted(name) and sheet.predicted(bias.name) is None:
         sheet.aside(bias, name, Holds.TABLES)  # zeros that the tool has added
 
 
@@ -90,7 +90,7 @@ def _set_aside(module: StoredModule, name: str, sheet: Sheet) -> None:
 def _check_bits(
     layout: _PackedLayout, packed: StoredTensor, declared: Declared, sheet: Sheet
 ) -> None:
-    claimed = declared.whole("bits", "w_bit")
+    claimed = declared.integer("bits", "w_bit")
     # GPTQModel's and AutoRound's lists of modules with settings of their own.
     varies = declared.section("dynamic") or declared.section("extra_config")
     if claimed is not None and claimed != layout.bits and not varies:
@@ -117,7 +117,7 @@ def _layout(module: StoredModule, packed: StoredTensor, declared: Declared) -> _
     bits = whole_ratio(columns * word, scales.shape[1])
     if bits in _WIDTHS and whole_ratio(rows, scales.shape[0]):
         return _PackedLayout(rows * scales.shape[1], bits, "AWQ gemm")
-    bits = declared.whole("bits", "w_bit") or 4
+    bits = declared.integer("bits", "w_bit") or 4
     if rows == scales.shape[0] and bits in _WIDTHS:
         total = whole_ratio(packed.elements * word, bits)
         return "its bits do not divide" if total is None else _PackedLayout(total, bits, "AWQ gemv")
@@ -135,7 +135,7 @@ def _gptq(
     elif zeros is not None and len(zeros.shape) == 2 and zeros.elements:
         bits = whole_ratio(zeros.shape[1] * DTYPE_BITS.get(zeros.dtype, 0), out)
     else:
-        bits = declared.whole("bits")
+        bits = declared.integer("bits")
     if bits not in _WIDTHS:
         return f"{rows} rows of {word}-bit words do not divide among its {inputs or '?'} inputs"
     inputs = whole_ratio(rows * word, bits)
@@ -184,9 +184,9 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
         scheme = awq(declared.text("version") or "gemm", *_settings(declared))
         listed = declared.names("modules_to_not_convert")
         selection.add(listed or (), KEEP)
-        selection.add(kept_in_float32(prediction), KEEP)
+        selection.add(never_packed(prediction), KEEP)
         if not listed:  # transformers reads what AutoAWQ leaves outside of the layers as packed
-            selection.add(kept_without_list(prediction), KEEP, inside=False)
+            selection.add(unlisted_modules(prediction), KEEP, inside=False)
             outside = "it does not list what stays as it is outside of the layers"
     else:
         scheme = _gptq_plan(declared, selection)
@@ -232,7 +232,7 @@ def _gptq_plan(declared: Declared, selection: Selection) -> Scheme | None:
 
 
 def _settings(declared: Declared) -> tuple[int, int]:
-    bits, group = declared.whole("bits", "w_bit"), declared.whole("group_size", "q_group_size")
+    bits, group = declared.integer("bits", "w_bit"), declared.integer("group_size", "q_group_size")
     if bits not in _WIDTHS or group is None or group == 0:
         raise UndeterminedError("it does not name bits and group_size")
     return bits, group

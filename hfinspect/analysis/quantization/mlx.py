@@ -39,7 +39,7 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
         if weight is None or scales is None or weight.dtype != "U32":
             continue
         bits_and_inputs = _bits_and_inputs(
-            weight, scales, _entry(module, declared), sheet.promised(weight.name)
+            weight, scales, _entry(module, declared), sheet.predicted(weight.name)
         )
         if bits_and_inputs is None:
             why = f"words {weight.shape} with scales {scales.shape} fit no bits and group size"
@@ -60,23 +60,23 @@ def _entry(module: StoredModule, declared: Declared) -> Mapping[str, object]:
 
 
 def _bits_and_inputs(
-    weight: StoredTensor, scales: StoredTensor, entry: Mapping[str, object], promised: int | None
+    weight: StoredTensor, scales: StoredTensor, entry: Mapping[str, object], predicted: int | None
 ) -> tuple[int, int] | None:
     if not weight.shape or weight.shape[:-1] != scales.shape[:-1] or not weight.elements:
         return None
     groups = scales.shape[-1]
-    said_group, said_bits = entry.get("group_size"), entry.get("bits")
-    sizes = (said_group,) if type(said_group) is int and said_group > 0 else _GROUPS
+    group_size, declared_bits = entry.get("group_size"), entry.get("bits")
+    sizes = (group_size,) if type(group_size) is int and group_size > 0 else _GROUPS
     fits = [
         (bits, size * groups)
         for size in sizes
         for bits in [whole_ratio(weight.shape[-1] * 32, size * groups)]
         if bits in _BITS
     ]
-    if len(fits) > 1 and said_bits is None:
+    if len(fits) > 1 and declared_bits is None:
         rows = weight.elements // weight.shape[-1]
-        fits = [fit for fit in fits if rows * fit[1] == promised] or fits
-    exact = [fit for fit in fits if fit[0] == said_bits]
+        fits = [fit for fit in fits if rows * fit[1] == predicted] or fits
+    exact = [fit for fit in fits if fit[0] == declared_bits]
     if len(exact) == 1:
         return exact[0]
     return fits[0] if len(fits) == 1 else None
@@ -112,7 +112,7 @@ def plan(declared: Declared, _config: Mapping[str, object], prediction: Predicti
 
 
 def _packing(declared: Declared) -> Scheme:
-    bits, group = declared.whole("bits"), declared.whole("group_size")
+    bits, group = declared.integer("bits"), declared.integer("group_size")
     mode = declared.text("mode") or "affine"
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
         raise UndeterminedError("MLX has no such bits, group_size and mode")

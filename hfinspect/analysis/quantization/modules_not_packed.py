@@ -49,7 +49,7 @@ _NO_OUTPUT = tuple(
 _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
 
 
-def kept_in_float32(prediction: Prediction) -> tuple[str, ...]:
+def never_packed(prediction: Prediction) -> tuple[str, ...]:
     """Ends of the names of modules that are never packed."""
     return _WIDE.get(prediction.model_type or "", _T5)
 
@@ -93,7 +93,7 @@ def no_linear_since_5(prediction: Prediction) -> tuple[str, ...]:
     return _NO_LINEAR.get(prediction.model_type or "", ())
 
 
-def kept_without_list(prediction: Prediction) -> list[str]:
+def unlisted_modules(prediction: Prediction) -> list[str]:
     """Full names of the modules that stay as they are where a config lists none."""
     names = {name for pair in prediction.tied.items() for name in pair}
     heads = set()

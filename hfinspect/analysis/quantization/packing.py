@@ -25,7 +25,7 @@ from ...core.tensor_copies import Copies
 from ...errors import LimitError
 from ...trees.expand import expected_tensors
 from ...trees.modules import Layers, Module, Parameter
-from ...trees.prediction import Prediction, is_held
+from ...trees.prediction import Prediction, is_saved
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Holds
 from .expressions import UnreadablePatternError
@@ -58,7 +58,7 @@ class Packing:
     @cached_property
     def tensors(self) -> Copies[TensorSpec]:
         """What a file holds: ties left out, and what the class does not save."""
-        return Copies() if self.specs is None else self.specs.where(is_held)
+        return Copies() if self.specs is None else self.specs.where(is_saved)
 
 
 def packing(
@@ -132,7 +132,7 @@ def _undetermined(declared: Declared, why: str) -> Packing:
         f"{declared.where} names {declared.method:.40}, but {why}: dtypes and bytes are unknown "
         "without the headers of the weight files"
     )
-    bits = declared.whole("bits", "w_bit", "num_bits")
+    bits = declared.integer("bits", "w_bit", "num_bits")
     summary = Quantization(
         declared.method,
         bits=bits,
@@ -227,7 +227,7 @@ class _Walk:
                 children[name] = made
             elif scheme is not None and name == "weight" and _is_matrix(child):
                 pieces = scheme(self._linear(node, child, place))
-                children.update({name: child} if pieces is None else _placed(child, pieces))
+                children.update({name: child} if pieces is None else _in_place_of(child, pieces))
                 is_packed = pieces is not None
             elif is_packed and name == "bias" and self._plan.biases:
                 children[name] = replace(child, dtype=self._plan.biases)
@@ -289,7 +289,7 @@ class _Walk:
         if plan.fused is not None:
             sizes = _sizes(node)
             fused = Fused(name, sizes[name], sizes, node.class_name, place.name)
-            return _placed(tensor, plan.fused(fused))
+            return _in_place_of(tensor, plan.fused(fused))
         if self._chosen(state, place) is None:
             return {name: tensor}
         raise UndeterminedError(f"it does not say how the experts in one tensor {name} are packed")
@@ -306,7 +306,7 @@ class _Walk:
             return {name: tensor}
         weight = pieces["weight"]
         others = {f"{name}.{k.removeprefix('weight.')}": pieces[k] for k in pieces if k != "weight"}
-        return _placed(tensor, {name: weight, **others})
+        return _in_place_of(tensor, {name: weight, **others})
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
         """The factors for keys and values, where an attention projects to these."""
@@ -365,11 +365,11 @@ def _sizes(node: Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(int(size) for size in tensor.shape) for name, tensor in own}
 
 
-def _placed(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Parameter]:
+def _in_place_of(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Parameter]:
     """The tensors of a layout in the place of ``weight``, with its labels."""
-    placed = {}
+    parameters = {}
     for name, piece in pieces.items():
-        placed[name] = Parameter(
+        parameters[name] = Parameter(
             piece.shape,
             piece.role,
             piece.dtype,
@@ -380,4 +380,4 @@ def _placed(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Par
             weight.active,
             piece.packed,
         )
-    return placed
+    return parameters

@@ -36,9 +36,9 @@ class _ModuleReading:
     alike: list[tuple[str, list[Any]]] = field(default_factory=list)
 
 
-def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, promised_for: str = "") -> None:
+def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, predicted_for: str = "") -> None:
     """Every module by ``read``, which looks at names only to write them down. If it needs the
-    promise of a name, that is the one of the module's ``promised_for``.
+    promise of a name, that is the one of the module's ``predicted_for``.
 
     Modules with something to say of them by name (findings) are read one by one.
     """
@@ -47,11 +47,11 @@ def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, promised_for:
             read(module, sheet)
         return
     known: dict[object, _ModuleReading | None] = {}
-    promised = sheet.promised
+    predicted = sheet.predicted
     for name, entry in modules.entries.items():
         key: object = tuple(entry[::2])
-        if promised_for:
-            key = (key, promised(f"{name}.{promised_for}"))
+        if predicted_for:
+            key = (key, predicted(f"{name}.{predicted_for}"))
         reading = known.get(key)
         if reading is not None and name:
             reading.alike.append((name, entry))
@@ -84,7 +84,7 @@ def _trial(
     module: StoredModule, entry: list[Any], sheet: Sheet, read: ReadModule
 ) -> _ModuleReading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
-    trial = Sheet(sheet.promised, sheet.metadata, sheet.table)
+    trial = Sheet(sheet.predicted, sheet.metadata, sheet.table)
     read(module, trial)
     if trial.findings or trial.has_unknown:
         return None

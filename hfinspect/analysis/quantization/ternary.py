@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .modules_not_packed import kept_in_float32, kept_without_list
+from .modules_not_packed import never_packed, unlisted_modules
 from .packed_layout import KEEP, Linear, PackedPlan, Pieces, parts, scales, weights
 from .selection import Selection
 
@@ -24,11 +24,11 @@ def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
         if weight.dtype != "U8":
             continue
         columns = weight.shape[-1] if weight.shape else 0
-        promised = sheet.promised(weight.name)
+        predicted = sheet.predicted(weight.name)
         total = 4 * weight.elements
-        if promised is not None and columns and promised % columns == 0:
-            rows = promised // columns
-            total = promised if -(-rows // 4) * columns == weight.elements else total
+        if predicted is not None and columns and predicted % columns == 0:
+            rows = predicted // columns
+            total = predicted if -(-rows // 4) * columns == weight.elements else total
         sheet.weight(weight, weight.name, total, 2, "ternary")
 
 
@@ -37,9 +37,9 @@ def plan(declared: Declared, _config: Mapping[str, object], prediction: Predicti
     unpacked = declared.names("modules_to_not_convert")
     selection = Selection()
     selection.add(unpacked or (), KEEP)
-    selection.add(kept_in_float32(prediction), KEEP)
+    selection.add(never_packed(prediction), KEEP)
     if unpacked is None:
-        selection.add(kept_without_list(prediction), KEEP, inside=False)
+        selection.add(unlisted_modules(prediction), KEEP, inside=False)
     is_online = declared.text("quantization_mode") == "online"
     return PackedPlan(None if is_online else _pack, selection)
 

@@ -174,7 +174,7 @@ class Collector:
         wanted = {self.file, *(folder + name for name in CONFIGS), *naming_files(files)}
         return {path: entry for path, entry in files.items() if path in wanted}
 
-    def _ask(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+    def _gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         check_number(self.source, len(tasks))
         return self.source.gather(tasks)
 
@@ -205,18 +205,18 @@ class Collector:
         tasks: list[Callable[[], object]] = [partial(read_json, source, p) for p in small]
         tasks += [partial(read_index, source, p) for p in indexes]
         tasks += [partial(read_tokenizer, source, p, limit) for p in asked.values()]
-        results = self._ask(tasks)
-        found_json = self._by_path(cast("list[Read[object]]", results[: len(small)]))
-        found_indexes = self._by_path([r for r in results if isinstance(r, IndexRead)])
-        found_tokenizers = {}
+        results = self._gather(tasks)
+        json_files = self._by_path(cast("list[Read[object]]", results[: len(small)]))
+        index_reads = self._by_path([r for r in results if isinstance(r, IndexRead)])
+        token_tables = {}
         for (folder, path), result in zip(
             asked.items(), results[len(small) + len(indexes) :], strict=True
         ):
             if isinstance(result, TokenTable):
-                found_tokenizers[folder] = result
+                token_tables[folder] = result
             elif isinstance(result, HfinspectError):
-                self._note_tokenizer(path, result, found_json, files)
-        return found_json, found_indexes, found_tokenizers
+                self._note_tokenizer(path, result, json_files, files)
+        return json_files, index_reads, token_tables
 
     def _by_path(self, reads: Iterable[AnyRead]) -> dict[str, AnyRead]:
         """What was read, without files that the network refused: these are not checked."""
@@ -337,7 +337,7 @@ class Collector:
         errors: dict[str, HfinspectError],
     ) -> None:
         """The pickles of each file; ``what`` is left open of one that cannot be read."""
-        results = self._ask([partial(scan, self.source, path) for path in paths])
+        results = self._gather([partial(scan, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
                 self._unread(what.format(path), path, result, errors)
@@ -348,7 +348,7 @@ class Collector:
         path = next((path for path in files if path.lower() == "readme.md"), None)
         if path is None:
             return ModelCard()
-        head = self._ask([partial(self.source.read, path, 0, MAX_CARD_HEAD)])[0]
+        head = self._gather([partial(self.source.read, path, 0, MAX_CARD_HEAD)])[0]
         return read_card(head) if isinstance(head, bytes) else ModelCard()
 
     def _stand_ins(
@@ -357,7 +357,7 @@ class Collector:
         """Pointers and pages in place of files that are read nowhere else: path -> rule."""
         here = self.source.is_near
         stand_ins: dict[str, str] = {}
-        asked = []
+        paths = []
         for path, entry in files.items():
             name = names.get(path)
             if name is not None and name.kind is not FileKind.FOREIGN:
@@ -367,23 +367,23 @@ class Collector:
             elif 0 < (entry.size or 0) <= MAX_POINTER and (
                 here or name is not None or path.endswith(_KEPT_IN_LFS)
             ):
-                asked.append(path)
-        results = self._ask([partial(stand_in, self.source, path) for path in asked])
-        told = zip(asked, results, strict=True)
-        return stand_ins | {path: rule for path, rule in told if isinstance(rule, str)}
+                paths.append(path)
+        results = self._gather([partial(stand_in, self.source, path) for path in paths])
+        rules = zip(paths, results, strict=True)
+        return stand_ins | {path: rule for path, rule in rules if isinstance(rule, str)}
 
     def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
         paths = [path for path in files if is_graph(path)]
         if self.source.is_near:
             named = [path for path in files if not path.endswith(_NO_HDF5) and not is_graph(path)]
-            answers = self._ask([partial(is_hdf5, self.source, path) for path in named])
+            answers = self._gather([partial(is_hdf5, self.source, path) for path in named])
             paths += [path for path, answer in zip(named, answers, strict=True) if answer is True]
         if not self.source.is_near and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
             self._leave(what, f"{MAX_REMOTE_GRAPHS} are checked")
             paths = paths[:MAX_REMOTE_GRAPHS]
         reads = MAX_DEEP_READS if self.deep else MAX_REMOTE_GRAPH_READS
-        results = self._ask([partial(graph_gadgets, self.source, path, reads) for path in paths])
+        results = self._gather([partial(graph_gadgets, self.source, path, reads) for path in paths])
         gadgets: list[Gadget] = []
         unread: dict[str, list[str]] = {}
         for path, result in zip(paths, results, strict=True):
@@ -405,7 +405,7 @@ class Collector:
     def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
         paths = self._first(paths, MAX_TEMPLATE_FILES, "chat templates")
-        results = self._ask([partial(read_template, self.source, path) for path in paths])
+        results = self._gather([partial(read_template, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
                 self._leave(path, result.found, path)
@@ -417,7 +417,7 @@ class Collector:
         paths = self._first(paths, MAX_YAML_FILES, "files of YAML")
         reads = [partial(self.source.read, path, 0, MAX_YAML_BYTES + 1) for path in paths]
         texts: dict[str, str] = {}
-        for path, data in zip(paths, self._ask(reads), strict=True):
+        for path, data in zip(paths, self._gather(reads), strict=True):
             if isinstance(data, HfinspectError):
                 self._leave(path, data.found, path)
                 continue

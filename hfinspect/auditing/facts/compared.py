@@ -59,18 +59,18 @@ def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
 def respelled(c: Compared) -> bool:
     """Whether these seem to be the predicted tensors under the names of another layout: hardly a
     name is known, and there are about as many."""
-    promised, in_files = len(c.prediction.tensors), len(c.infos)
-    few = 10 * len(c.expectation.missing) >= 9 * promised
-    return few and abs(in_files - promised) * 10 <= promised
+    predicted, in_files = len(c.prediction.tensors), len(c.infos)
+    few = 10 * len(c.expectation.missing) >= 9 * predicted
+    return few and abs(in_files - predicted) * 10 <= predicted
 
 
 def reshaped_parameters(
     facts: TargetFacts,
 ) -> Iterator[tuple[Compared, TensorInfo, tuple[int, ...]]]:
     for c in compared(facts):
-        for name, (_, promised) in c.expectation.reshaped.items():
+        for name, (_, predicted) in c.expectation.reshaped.items():
             if c.infos[name].role is Role.PARAMETER:
-                yield c, c.infos[name], promised
+                yield c, c.infos[name], predicted
 
 
 def declared_dtype(config: Mapping[str, object] | None) -> str | None:

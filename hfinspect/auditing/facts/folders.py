@@ -16,7 +16,7 @@ from ...checkpoints.repo_layout import (
     declared_folders,
     naming_files,
 )
-from ...checkpoints.token_layouts import placed
+from ...checkpoints.token_layouts import with_class_ids
 from ...checkpoints.token_table import TokenTable
 from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
@@ -74,7 +74,7 @@ def _tokenizer(
     reads = [small.get(place, {}).get(name) for name in SMALL[:2]]
     model = small.get(path, {}).get("config.json")
     configs = [(one and one.mapping) or {} for one in reads]
-    return placed(tokenizers.get(place), configs, (model and model.mapping) or {})
+    return with_class_ids(tokenizers.get(place), configs, (model and model.mapping) or {})
 
 
 #: Files that say which folder of their repo is what.

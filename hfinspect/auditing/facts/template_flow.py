@@ -82,11 +82,11 @@ class Value(NamedTuple):
     own: frozenset[str] = frozenset()
 
     @property
-    def whole(self) -> Value:
+    def with_elements(self) -> Value:
         """With everything that its elements may be: what taking one out may give."""
         if not self.items:
             return self
-        return union([self._replace(items=()), *(item.whole for item in self.items)])
+        return union([self._replace(items=()), *(item.with_elements for item in self.items)])
 
 
 DATA: Final = Value()
@@ -105,7 +105,7 @@ def union(values: Iterable[Value]) -> Value:
     if len(texts) > MAX_TEXTS:
         texts, made = set(), made or "a choice among many texts"
     if len(items) > 1:
-        items = [union(item.whole for item in items)]
+        items = [union(item.with_elements for item in items)]
     return Value(frozenset(texts), made, tuple(items), frozenset(own))
 
 
@@ -150,7 +150,7 @@ class _Flow(TagReader):
         value = Value(made="a block of the template") if node is None else self._value(node)
         value = _elements(value) if loop else value
         for target in targets:
-            self._assign(target, value if len(targets) == 1 else value.whole)
+            self._assign(target, value if len(targets) == 1 else value.with_elements)
 
     def macro(self, name: str, parameters: tuple[str, ...]) -> None:
         self._macros[name] = parameters
@@ -159,9 +159,11 @@ class _Flow(TagReader):
         before = self.variables.get(name, DATA)
         after = union([before, value])
         if self.widens and after != before:
-            after = Value(made=after.whole.made or "a text that grows", own=after.whole.own)
+            after = Value(
+                made=after.with_elements.made or "a text that grows", own=after.with_elements.own
+            )
         if before.made and not before.texts and not before.items:
-            after = before._replace(own=before.own | after.whole.own)
+            after = before._replace(own=before.own | after.with_elements.own)
         self.variables[name] = after
 
     # ---- expressions
@@ -229,9 +231,9 @@ class _Flow(TagReader):
 
     def _into(self, container: Node, value: Value) -> None:
         if container[0] == "name":
-            self._assign(container[1], Value(items=(value.whole,)))
+            self._assign(container[1], Value(items=(value.with_elements,)))
         elif container[0] == "attr":
-            self._assign(f".{container[2]}", Value(items=(value.whole,)))
+            self._assign(f".{container[2]}", Value(items=(value.with_elements,)))
 
     def _called(
         self, name: str, values: list[Value], named: list[tuple[str, Value]], every: list[Value]
@@ -252,7 +254,7 @@ class _Flow(TagReader):
                 self._assign(f".{key}", value)
             return union(values)
         if name in ("dict", "list", "cycler", "zip"):
-            return Value(items=(union(value.whole for value in every),))
+            return Value(items=(union(value.with_elements for value in every),))
         if name in OWN or name in ("range", "raise_exception", "strftime_now"):
             return Value(made=name) if name in ("lipsum", "joiner") else DATA
         return _changed(union([self._of_name(name), *every]), "a function's text")
@@ -333,7 +335,7 @@ class _Flow(TagReader):
 
     def _check(self, key: Value, where: str) -> None:
         """A text that names an attribute or a key."""
-        key = key.whole
+        key = key.with_elements
         for text in key.texts:
             if _DUNDER.search(text):
                 raise _DangerError(f"names the attribute {text[:60]!a} by {where}")
@@ -343,23 +345,23 @@ class _Flow(TagReader):
 
     def _check_own(self, values: Iterable[Value]) -> None:
         for value in values:
-            if value.whole.own:
-                raise _DangerError(f"hands on {min(value.whole.own)}")
+            if value.with_elements.own:
+                raise _DangerError(f"hands on {min(value.with_elements.own)}")
 
 
 def _is_text(value: Value) -> bool:
-    entire = value.whole
+    entire = value.with_elements
     return bool(entire.made or any(entire.texts))
 
 
 def _member(base: Value) -> Value:
     """An attribute of a value: elements of containers, data of data."""
-    return base.whole._replace(texts=frozenset()) if base.items else Value(made=base.made)
+    return base.with_elements._replace(texts=frozenset()) if base.items else Value(made=base.made)
 
 
 def _elements(base: Value) -> Value:
     """An element of a value; of a known text a character, which is a part of it."""
-    values = [item.whole for item in base.items]
+    values = [item.with_elements for item in base.items]
     if base.texts:
         characters = frozenset(character for text in base.texts for character in text)
         values.append(Value(texts=characters))
@@ -368,7 +370,7 @@ def _elements(base: Value) -> Value:
 
 def _changed(value: Value, how: str) -> Value:
     """A value after an operation that nobody follows: data stays data."""
-    return Value(made=value.whole.made or how) if _is_text(value) else DATA
+    return Value(made=value.with_elements.made or how) if _is_text(value) else DATA
 
 
 def _concatenated(values: list[Value]) -> Value:

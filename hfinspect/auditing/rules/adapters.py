@@ -150,8 +150,8 @@ def _weight_of(base: Mapping[str, tuple[int, ...]], module: str) -> tuple[int, .
     """Shape of the module's weight: by its whole name, then without the wrappers' prefixes."""
     name = module
     for _ in range(4):  # base_model.model.model.layers: one name, three wrappers
-        for spelled in (name, f"model.{name}", f"transformer.{name}"):
-            shape = base.get(f"{spelled}.weight")
+        for spelling in (name, f"model.{name}", f"transformer.{name}"):
+            shape = base.get(f"{spelling}.weight")
             if shape is not None:
                 return shape
         shorter = next((name[len(w) :] for w in _WRAPPERS if name.startswith(w)), None)

@@ -69,9 +69,9 @@ def shape(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct the size in the config, or restore the tensor.
     """
-    for c, info, promised in reshaped_parameters(facts):
-        if not _is_vocabulary(info, promised) and not _is_key_or_value(info):
-            yield _shape_found(c, info, promised)
+    for c, info, predicted in reshaped_parameters(facts):
+        if not _is_vocabulary(info, predicted) and not _is_key_or_value(info):
+            yield _shape_finding(c, info, predicted)
 
 
 @rule("HI304", "vocabulary", "error")
@@ -83,9 +83,9 @@ def vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: set vocab_size to the number of rows, or resize the embedding again and save it.
     """
-    for c, info, promised in reshaped_parameters(facts):
-        if _is_vocabulary(info, promised):
-            yield _shape_found(c, info, promised)
+    for c, info, predicted in reshaped_parameters(facts):
+        if _is_vocabulary(info, predicted):
+            yield _shape_finding(c, info, predicted)
     for folder in facts.folders:
         inspection = folder.judged.inspection
         declared = vocab_size(folder.config)
@@ -97,16 +97,16 @@ def vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
             yield RuleFinding(text, table.file, table.name, f"vocab_size is {declared:,}")
 
 
-def _shape_found(c: Compared, info: TensorInfo, promised: tuple[int, ...]) -> RuleFinding:
+def _shape_finding(c: Compared, info: TensorInfo, predicted: tuple[int, ...]) -> RuleFinding:
     text = f"is {shape_text(info.shape)}"
     return RuleFinding(
-        text, info.file, info.name, f"{shape_text(promised)} by {c.folder.config_path}"
+        text, info.file, info.name, f"{shape_text(predicted)} by {c.folder.config_path}"
     )
 
 
-def _is_vocabulary(info: TensorInfo, promised: tuple[int, ...]) -> bool:
+def _is_vocabulary(info: TensorInfo, predicted: tuple[int, ...]) -> bool:
     table = info.kind in ("token", "lm_head") or info.component is Component.HEAD
-    return table and len(info.shape) == len(promised) and info.shape[1:] == promised[1:]
+    return table and len(info.shape) == len(predicted) and info.shape[1:] == predicted[1:]
 
 
 def _is_key_or_value(info: TensorInfo) -> bool:
@@ -122,9 +122,9 @@ def kv_heads(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct num_attention_heads, num_key_value_heads or head_dim.
     """
-    for c, info, promised in reshaped_parameters(facts):
+    for c, info, predicted in reshaped_parameters(facts):
         if _is_key_or_value(info):
-            yield _shape_found(c, info, promised)
+            yield _shape_finding(c, info, predicted)
 
 
 @rule("HI305", "layers", "error")

@@ -30,17 +30,17 @@ def stray_single_file(facts: TargetFacts) -> Iterator[RuleFinding]:
         for copy in models:
             if copy.sharded:
                 continue
-            rivals = [
+            alternatives = [
                 other
                 for other in models
                 if other.sharded
                 and (other.format, other.stem, other.variant)
                 == (copy.format, copy.stem, copy.variant)
             ]
-            if rivals:
+            if alternatives:
                 text = (
-                    f"lies next to the shards of {rivals[0].label}; transformers takes this file, "
-                    "others take the shards"
+                    f"lies next to the shards of {alternatives[0].label}; transformers takes this "
+                    "file, others take the shards"
                 )
                 yield RuleFinding(text, copy.files[0].path)
 

@@ -180,13 +180,15 @@ def _other_layouts(packing: Packing, copy: Copy) -> set[str]:
         if spec is None:
             is_other = not name.endswith(".bias")
         else:
-            is_other = spec.packed is not None and _is_whole(spec.dtype) != _is_whole(stored.dtype)
+            is_other = spec.packed is not None and _is_integer(spec.dtype) != _is_integer(
+                stored.dtype
+            )
         if is_other:
             layouts.add(_module(name))
     return layouts
 
 
-def _is_whole(dtype: str | None) -> bool:
+def _is_integer(dtype: str | None) -> bool:
     """Whether it is one of integers; None is the model's own, of floats."""
     return dtype is not None and dtype[0] in "UI"
 

@@ -8,7 +8,7 @@ from ..facts.tokenizers_read import tokenizers_of
 from ..registry import RuleFinding, rules_alike
 
 
-def _found(facts: TargetFacts, name: str) -> Iterator[RuleFinding]:
+def _findings_of(facts: TargetFacts, name: str) -> Iterator[RuleFinding]:
     """What ``hfinspect tokenizer`` finds too, under the same name."""
     for one in tokenizers_of(facts):
         for finding in one.findings:
@@ -54,5 +54,5 @@ rules_alike(
     Fix: number added tokens from the size of the vocabulary on without holes, or put the missing
     ones into the vocabulary.
     """,
-    lambda _, name: partial(_found, name=name),
+    lambda _, name: partial(_findings_of, name=name),
 )

@@ -57,7 +57,7 @@ class ValueReader:
         self.cursor = cursor
         self.order = order
         self._out = out
-        self._kept = 0
+        self._bytes_taken = 0
         self._u32 = struct.Struct(order + "I")
         self._u64 = struct.Struct(order + "Q")
 
@@ -101,7 +101,7 @@ class ValueReader:
         """
         kind = self.u32()
         if kind == _STRING:
-            return self._kept_text(key)
+            return self._text(key)
         if kind == _ARRAY:
             return self._array(key, 0)
         return self._numbers(self._scalar(kind, key), 1)[0]
@@ -118,7 +118,7 @@ class ValueReader:
         self._keep(layout.size)
         return [_plain(item) for item in layout.unpack(self.cursor.take(layout.size))]
 
-    def _kept_text(self, key: str) -> str:
+    def _text(self, key: str) -> str:
         length = self.u64()
         size = min(length, MAX_TEXT_BYTES)
         self._keep(size)
@@ -130,8 +130,8 @@ class ValueReader:
         return text
 
     def _keep(self, nbytes: int) -> None:
-        self._kept += nbytes
-        if self._kept > MAX_KEPT_BYTES:
+        self._bytes_taken += nbytes
+        if self._bytes_taken > MAX_KEPT_BYTES:
             raise LimitError(
                 self.path,
                 "its key-values are too large",
@@ -150,7 +150,7 @@ class ValueReader:
             count = self.counted(f"the length of {key!a:.200}", 2**40, 8)
             listed = count if count <= MAX_KEPT_TEXTS else FIRST_ITEMS
             start = self.cursor.position
-            items: list[object] = [self._kept_text(key) for _ in range(listed)]
+            items: list[object] = [self._text(key) for _ in range(listed)]
             self._skip_texts(count - listed)
             texts = _array_value("string", count, items)
             if isinstance(texts, dict) and key in (TOKENS_KEY, ADDED_KEY):

@@ -65,11 +65,11 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
     own = _Prefixed(metadata, arch or "")
     heads = own.per_layer("attention.head_count")
     hidden = own.per_layer("embedding_length")
-    head_dim = own.whole("attention.key_length")
+    head_dim = own.integer("attention.key_length")
     if head_dim is None and isinstance(heads, int) and isinstance(hidden, int) and heads:
         head_dim = hidden // heads
     tokens = _length(metadata.get("tokenizer.ggml.tokens"))
-    file_type = _whole(metadata.get("general.file_type"))
+    file_type = _integer(metadata.get("general.file_type"))
     kv_heads = own.per_layer("attention.head_count_kv")
     theta = own.get("rope.freq_base")
     return GgufFacts(
@@ -78,26 +78,26 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
         name=_text(metadata.get("general.name")),
         size_label=_text(metadata.get("general.size_label")),
         file_type=None if file_type is None else FILE_TYPES.get(file_type, f"FTYPE_{file_type}"),
-        quantization_version=_whole(metadata.get("general.quantization_version")),
-        layers=own.whole("block_count"),
-        context_length=own.whole("context_length"),
+        quantization_version=_integer(metadata.get("general.quantization_version")),
+        layers=own.integer("block_count"),
+        context_length=own.integer("context_length"),
         hidden_size=hidden,
         intermediate_size=own.per_layer("feed_forward_length"),
         heads=heads,
         kv_heads=heads if kv_heads is None else kv_heads,
         head_dim=head_dim,
-        value_dim=own.whole("attention.value_length") or head_dim,
-        q_lora_rank=own.whole("attention.q_lora_rank"),
-        kv_lora_rank=own.whole("attention.kv_lora_rank"),
-        sliding_window=own.whole("attention.sliding_window"),
+        value_dim=own.integer("attention.value_length") or head_dim,
+        q_lora_rank=own.integer("attention.q_lora_rank"),
+        kv_lora_rank=own.integer("attention.kv_lora_rank"),
+        sliding_window=own.integer("attention.sliding_window"),
         sliding_window_pattern=own.per_layer("attention.sliding_window_pattern"),
-        vocab_size=own.whole("vocab_size") or tokens,
+        vocab_size=own.integer("vocab_size") or tokens,
         experts=own.per_layer("expert_count"),
         experts_used=own.per_layer("expert_used_count"),
         experts_shared=own.per_layer("expert_shared_count"),
         expert_intermediate_size=own.per_layer("expert_feed_forward_length"),
-        dense_layers=own.whole("leading_dense_block_count"),
-        rope_dims=own.whole("rope.dimension_count"),
+        dense_layers=own.integer("leading_dense_block_count"),
+        rope_dims=own.integer("rope.dimension_count"),
         rope_theta=float(theta) if isinstance(theta, (int, float)) else None,
         rope_scaling=_text(own.get("rope.scaling.type")),
         tokenizer=_text(metadata.get("tokenizer.ggml.model")),
@@ -109,10 +109,10 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
 
 
 def _split(metadata: Mapping[str, object]) -> tuple[int, int, int | None] | None:
-    number, count = _whole(metadata.get("split.no")), _whole(metadata.get("split.count"))
+    number, count = _integer(metadata.get("split.no")), _integer(metadata.get("split.count"))
     if number is None or count is None or count < 2:
         return None
-    return number, count, _whole(metadata.get("split.tensors.count"))
+    return number, count, _integer(metadata.get("split.tensors.count"))
 
 
 class _Prefixed:
@@ -125,18 +125,18 @@ class _Prefixed:
     def get(self, key: str) -> object:
         return self._metadata.get(f"{self._prefix}.{key}")
 
-    def whole(self, key: str) -> int | None:
-        return _whole(self.get(key))
+    def integer(self, key: str) -> int | None:
+        return _integer(self.get(key))
 
     def per_layer(self, key: str) -> PerLayer:
         value = self.get(key)
         if isinstance(value, list):
             items = [item for item in value if isinstance(item, int)]
             return tuple(items) if len(items) == len(value) else None
-        return _whole(value)
+        return _integer(value)
 
 
-def _whole(value: object) -> int | None:
+def _integer(value: object) -> int | None:
     return value if type(value) is int else None
 
 
@@ -149,4 +149,4 @@ def _length(value: object) -> int | None:
     if isinstance(value, list):
         return len(value)
     length = value.get("length") if isinstance(value, dict) else None
-    return _whole(length)
+    return _integer(length)

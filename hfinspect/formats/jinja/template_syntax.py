@@ -62,7 +62,7 @@ def tokens(block: str) -> list[Token]:
         at = match.end()
         kind = match.lastgroup or ""
         text = match[kind]
-        tokens_read.append(Token(kind, _spelled(text[1:-1]) if kind == "text" else text))
+        tokens_read.append(Token(kind, _decoded_text(text[1:-1]) if kind == "text" else text))
         if len(tokens_read) > MAX_TOKENS:
             raise NotJinjaError(f"more than {MAX_TOKENS:,} tokens")
     return tokens_read
@@ -86,7 +86,7 @@ _SIMPLE: Final = {
 }
 
 
-def _spelled(text: str) -> str:
+def _decoded_text(text: str) -> str:
     """What a text spells; Jinja decodes escapes as Python does."""
     return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
 

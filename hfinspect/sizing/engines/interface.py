@@ -159,7 +159,7 @@ class Engine(ABC):
         """Bytes of the states of all sequences in so many layers."""
         elements = self.state_elements(item) * layers
         return nbytes_of(
-            self.held_sequences(request.batch) * elements, self.state_dtype_of(item, request)
+            self.state_sequences(request.batch) * elements, self.state_dtype_of(item, request)
         )
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Engine(ABC):
             )
         return dtype
 
-    def not_held(self, item: KeysValues, dtype: str) -> str:
+    def cache_refusal(self, item: KeysValues, dtype: str) -> str:
         """Why a cache of this dtype, which the engine has, cannot hold these rows; empty where it
         can."""
         return ""
@@ -218,7 +218,7 @@ class Engine(ABC):
                 )
         return self
 
-    def held_sequences(self, batch: int) -> int:
+    def state_sequences(self, batch: int) -> int:
         """Sequences that states are held for, of which ``batch`` run."""
         return batch
 

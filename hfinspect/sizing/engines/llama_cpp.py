@@ -65,7 +65,7 @@ class LlamaCpp(Engine):
     reads_key_values: ClassVar[bool] = True
     converts: ClassVar[bool] = True
 
-    def held_sequences(self, batch: int) -> int:
+    def state_sequences(self, batch: int) -> int:
         return batch if self.slots is None else max(self.slots, batch)
 
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
@@ -78,7 +78,7 @@ class LlamaCpp(Engine):
 
     def _step_of(self, tokens: int, batch: int) -> Step:
         """Of a context that holds ``batch`` sequences of so many tokens."""
-        sequences = self.held_sequences(batch)
+        sequences = self.state_sequences(batch)
         return Step(
             tokens * (sequences if self.split else batch),
             n_seq_max=sequences,
@@ -100,7 +100,7 @@ class LlamaCpp(Engine):
     def window_full(self, window: int, batch: int) -> int:
         if self.split:
             return padded(window + self.step, self.cells)
-        return padded(self.held_sequences(batch) * window + self.step, self.cells) // batch
+        return padded(self.state_sequences(batch) * window + self.step, self.cells) // batch
 
     def with_settings(
         self, *, slots: int | None, split_cache: bool, swa_full: bool, flash_attention: bool
@@ -121,7 +121,7 @@ class LlamaCpp(Engine):
         key, value = super().cache_dtype(key.strip()), super().cache_dtype(value.strip())
         return key if key == value else f"{key}/{value}"
 
-    def not_held(self, item: KeysValues, dtype: str) -> str:
+    def cache_refusal(self, item: KeysValues, dtype: str) -> str:
         key, value = two_dtypes(dtype)
         if item.latent and key != value and not item.name:
             return "llama.cpp keeps latents: keys and values are of one type"
@@ -176,7 +176,7 @@ class LlamaCpp(Engine):
             flash=self.flash and name not in WITHOUT_FLASH,
             # llama-server keeps logits of one token a slot; others may want those of all.
             n_outputs=max(self.step, 2048) if self.slots is None else step.n_seq_max,
-            element=bytes_an_element(two_dtypes(limit.kept_dtype)[0]),
+            element=bytes_an_element(two_dtypes(limit.cache_dtype)[0]),
         )
         facts = limit.facts
         graph = graph_of(
@@ -208,7 +208,7 @@ class LlamaCpp(Engine):
         self, layers: Sequence[CachedLayer], request: CacheRequest, first: int
     ) -> Iterator[str]:
         windows = windows_of(layers)
-        sequences = self.held_sequences(request.batch)
+        sequences = self.state_sequences(request.batch)
         if self.swa_full:
             yield "windowed layers hold the whole context (--swa-full)"
         elif windows and self.split:

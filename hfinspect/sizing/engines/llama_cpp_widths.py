@@ -107,7 +107,7 @@ def layer_widths(
         chooser=chooser_of(
             [matrix for matrix in block if role_of(matrix) == "indexer"], layer, rows, indexing
         ),
-        states=_held_states(block, conv + running),
+        states=_state_elements(block, conv + running),
         pairs=heads if running and not conv else 0,
         head_size=int(rows.key) // int(rows.heads or 1) if rows and not rows.latent else 0,
         window=layer.window if rows else None,
@@ -199,7 +199,7 @@ def _states(layer: CachedLayer) -> tuple[int, int]:
     return sizes["conv"], sizes["recurrent"]
 
 
-def _held_states(block: Sequence[Matrix], streams: int) -> int:
+def _state_elements(block: Sequence[Matrix], streams: int) -> int:
     """Elements of states that the graph holds: the scan gives out all of them, and what is no
     scan of Mamba gathers them before."""
     return streams * 5 // 4 if _is_mamba(block) else streams * 15 // 8

@@ -10,7 +10,7 @@ from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer
 from .interface import RowPerToken, Support
-from .vllm import bytes_in_layout, not_held
+from .vllm import bytes_in_layout, cache_refusal
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -59,8 +59,8 @@ class Logical(RowPerToken):
             return super().bytes_of_rows(item, rows, dtype, heads)
         return bytes_in_layout(item, rows, dtype, heads)
 
-    def not_held(self, item: KeysValues, dtype: str) -> str:
-        return not_held(item, dtype)
+    def cache_refusal(self, item: KeysValues, dtype: str) -> str:
+        return cache_refusal(item, dtype)
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)

@@ -155,8 +155,8 @@ class Vllm(Engine):
             return bytes_in_layout(item, rows, dtype, heads)
         return bytes_in_layout(largest, rows, dtype, heads)  # padded, or the largest itself
 
-    def not_held(self, item: KeysValues, dtype: str) -> str:
-        return not_held(item, dtype)
+    def cache_refusal(self, item: KeysValues, dtype: str) -> str:
+        return cache_refusal(item, dtype)
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
@@ -215,10 +215,10 @@ class Vllm(Engine):
         self, layers: Sequence[CachedLayer], request: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Vllm]:
         """Pages of one size, where layers need different numbers of tokens."""
-        keeps = [layer for layer in layers if layer.cache]
-        alone = all(len(one.cache) == 1 for one in keeps)
-        items = dict.fromkeys(item for layer in keeps for item in layer.keys_values)
-        if self.largest or not alone or len({layer.window for layer in keeps}) < 2:
+        cached = [layer for layer in layers if layer.cache]
+        alone = all(len(one.cache) == 1 for one in cached)
+        items = dict.fromkeys(item for layer in cached for item in layer.keys_values)
+        if self.largest or not alone or len({layer.window for layer in cached}) < 2:
             return layers, self
         sizes = {item: bytes_in_layout(item, 1, request.dtype, request.heads) for item in items}
         largest = max(sizes, key=lambda item: sizes[item])
@@ -277,7 +277,7 @@ def bytes_in_layout(item: KeysValues, rows: int, dtype: str, heads: int | None) 
     return nbytes_of((int(item.key) + int(item.value)) * rows, item.dtype or dtype) + scales
 
 
-def not_held(item: KeysValues, dtype: str) -> str:
+def cache_refusal(item: KeysValues, dtype: str) -> str:
     """Why a cache of this dtype cannot hold the rows; empty where it can."""
     if dtype == "fp8_ds_mla" and not item.name:
         latent, rotary, _ = _LATENT_ROW

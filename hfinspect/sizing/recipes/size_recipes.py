@@ -30,20 +30,20 @@ class SizedRecipes:
     """One model under several recipes; what they share is made once."""
 
     def __init__(self, inspection: Inspection, prediction: Prediction | None) -> None:
-        self._found = inspection
+        self._inspection = inspection
         self._prediction = prediction
         self._gguf: GgufModel | str | None = None
 
     def at(self, recipe: Recipe) -> RecipeSize:
         if recipe.kind == "stored":
             return self._stored(recipe)
-        if self._found.members:
+        if self._inspection.members:
             return _unknown(recipe, SEVERAL)
         if recipe.kind == "gguf":
             return self._as_gguf(recipe)
-        if self._found.format == "gguf":
+        if self._inspection.format == "gguf":
             return _unknown(recipe, "the file is for llama.cpp")
-        why = unpredicted(self._found, self._prediction)
+        why = unpredicted(self._inspection, self._prediction)
         if why or self._prediction is None:
             return _unknown(recipe, why)
         if recipe.kind == "plain":
@@ -51,7 +51,7 @@ class SizedRecipes:
         return self._packed(recipe, self._prediction)
 
     def _stored(self, recipe: Recipe) -> RecipeSize:
-        inspection = self._found
+        inspection = self._inspection
         more = sum(group.nbytes or 0 for group in inspection.beyond)
         nbytes = None if inspection.nbytes is None else inspection.nbytes - more
         sizes = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
@@ -71,7 +71,7 @@ class SizedRecipes:
         return _known(recipe, nbytes, prediction.parameters)
 
     def _packed(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:
-        layout = packed_as(prediction, self._found.config, recipe)
+        layout = packed_as(prediction, self._inspection.config, recipe)
         if layout is None or layout.specs is None:
             return _unknown(recipe, _reason(layout.findings[0].text if layout else ""))
         nbytes = 0
@@ -85,7 +85,7 @@ class SizedRecipes:
     def gguf(self) -> GgufModel | str:
         """The file that llama.cpp's converter makes of it, or why that is not known."""
         if self._gguf is None:
-            self._gguf = gguf_model(self._found, self._prediction)
+            self._gguf = gguf_model(self._inspection, self._prediction)
         return self._gguf
 
     def kinds(self, recipe: Recipe) -> tuple[str, ...]:
@@ -105,8 +105,8 @@ class SizedRecipes:
         sizes = [stored_bytes(tensor, kind) for tensor, kind in pairs]
         elements = sum(prod(tensor.shape) for tensor in model.tensors)
         known = _known(recipe, sum(sizes), elements, padded(sizes))
-        apart = sorted({t.part for t, _ in counted(self._found.tensors)} - {"text"})
-        if self._found.format == "gguf" or not apart:
+        apart = sorted({t.part for t, _ in counted(self._inspection.tensors)} - {"text"})
+        if self._inspection.format == "gguf" or not apart:
             return known
         return replace(known, note=f"without the parts {', '.join(apart)}: a file of their own")
 

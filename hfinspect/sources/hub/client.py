@@ -57,7 +57,7 @@ class Request:
     ``deadline`` is that of the whole model; None gives this one request the usual time."""
 
     url: str
-    asked: RequestContext
+    context: RequestContext
     quota: str
     headers: dict[str, str] = field(default_factory=dict)
     accept: frozenset[int] = frozenset()
@@ -125,108 +125,110 @@ class HubClient:
             self._hub_headers("")
             self._pipelines["hub"].prepare(self.endpoint)
 
-    def asked(
+    def request_context(
         self, repo_id: str, revision: str | None = None, path: str | None = None
     ) -> RequestContext:
         """What a request is for, with what errors need to know about this client."""
         has_token = not self.offline and "authorization" in self._hub_headers(repo_id)
         return RequestContext(masked(self.endpoint), repo_id, revision, path, has_token)
 
-    def fetch(self, ask: Request, handle: Callable[[Answer], T]) -> T:
+    def fetch(self, request: Request, handle: Callable[[Answer], T]) -> T:
         """Send a request, and again where that may help; what ``handle`` makes of the answer.
 
         ``handle`` gets answers of status 2xx, 3xx that lead to another host, and those in
-        ``ask.accept``; it reads what it needs, the rest is never read. Raises AccessError
+        ``request.accept``; it reads what it needs, the rest is never read. Raises AccessError
         subclasses; RefusedError where the storage host answers 4xx.
         """
         if self.offline:
             raise OfflineError(
-                ask.asked.subject,
+                request.context.subject,
                 "not in the cache, and the network is switched off",
-                where=ask.asked.path,
+                where=request.context.path,
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )
-        deadline = ask.deadline or Deadline()
+        deadline = request.deadline or Deadline()
         with cancellable(lambda: deadline.cancelled):
-            return self._fetch(ask, deadline, handle)
+            return self._fetch(request, deadline, handle)
 
-    def _fetch(self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
+    def _fetch(self, request: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         failures, waited = 0, 0.0
         while True:
-            deadline.grant(self.throttle.wait(ask.quota))
+            deadline.grant(self.throttle.wait(request.quota))
             if deadline.left() <= 0:
-                raise deadline.error(ask.asked.subject, ask.asked.path)
-            way = [ask.url]
+                raise deadline.error(request.context.subject, request.context.path)
+            urls = [request.url]
             try:
-                return self._follow(ask, deadline, handle, way)
+                return self._follow(request, deadline, handle, urls)
             except (HfinspectError, RefusedError):
                 raise
             except Exception as error:
-                asked = self._asked_at(way[-1], ask.asked)
+                context = self._context_at(urls[-1], request.context)
                 if deadline.left() <= 0:
-                    late = deadline.error(asked.subject, asked.path, waiting_for=asked.server)
-                    raise late from error
+                    timeout = deadline.error(
+                        context.subject, context.path, waiting_for=context.server
+                    )
+                    raise timeout from error
                 failures += 1
-                if failures >= self._attempts(error, ask):
-                    ours = final_error(error, asked, way[-1])
+                if failures >= self._attempts(error, request):
+                    ours = final_error(error, context, urls[-1])
                     if ours is None:
                         raise
                     raise ours from error
-                waited += self._pause(error, ask, asked, deadline, failures, waited)
+                waited += self._pause(error, request, context, deadline, failures, waited)
 
     def _follow(
-        self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T], way: list[str]
+        self, request: Request, deadline: Deadline, handle: Callable[[Answer], T], urls: list[str]
     ) -> T:
-        """What is made of the answer at the end of the redirects; ``way`` gets their addresses."""
-        while len(way) <= MAX_REDIRECTS + 1:
-            with self._sent(ask, way, deadline) as answer:
+        """What is made of the answer at the end of the redirects; ``urls`` gets their addresses."""
+        while len(urls) <= MAX_REDIRECTS + 1:
+            with self._sent(request, urls, deadline) as answer:
                 target = answer.location
                 # Where a file's bytes are is for its reader: other files may be there too.
                 if target is None or (
-                    ask.quota == "resolve" and not is_same_host(self.endpoint, target)
+                    request.quota == "resolve" and not is_same_host(self.endpoint, target)
                 ):
                     return handle(answer)
                 answer.drain()
-            way.append(target)
-        asked = self._asked_at(way[-2], ask.asked)
-        raise network_error(asked, f"redirects more than {MAX_REDIRECTS} times, or in circles")
+            urls.append(target)
+        context = self._context_at(urls[-2], request.context)
+        raise network_error(context, f"redirects more than {MAX_REDIRECTS} times, or in circles")
 
-    def _asked_at(self, url: str, asked: RequestContext) -> RequestContext:
+    def _context_at(self, url: str, context: RequestContext) -> RequestContext:
         """What a request was for, with the host that it went to in the end."""
         if is_same_host(self.endpoint, url):
-            return asked
-        return replace(asked, elsewhere=origin_text(url))
+            return context
+        return replace(context, elsewhere=origin_text(url))
 
     @contextmanager
-    def _sent(self, ask: Request, way: list[str], deadline: Deadline) -> Iterator[Answer]:
-        url = way[-1]
-        headers = {**self._hub_headers(ask.asked.repo_id), **ask.headers}
-        if not all(is_same_host(self.endpoint, passed) for passed in way):
+    def _sent(self, request: Request, urls: list[str], deadline: Deadline) -> Iterator[Answer]:
+        url = urls[-1]
+        headers = {**self._hub_headers(request.context.repo_id), **request.headers}
+        if not all(is_same_host(self.endpoint, passed) for passed in urls):
             # The one place that decides it: the token goes to the Hub and to nobody else, nor back
             # to the Hub at somebody else's word.
             headers.pop("authorization", None)
         if not is_web_address(url):
-            asked = self._asked_at((way[-2:])[0], ask.asked)
-            raise network_error(asked, "led to an address that is neither http nor https")
+            context = self._context_at((urls[-2:])[0], request.context)
+            raise network_error(context, "led to an address that is neither http nor https")
         left = max(deadline.left(), 1e-3)
         wait = min(self.timeout, left)
         times = Times(wait, min(wait * PATIENCE, left), deadline)
-        pipeline = "cdn" if ask.quota == "cdn" else "hub"
+        pipeline = "cdn" if request.quota == "cdn" else "hub"
         with self._pipelines[pipeline].sent(url, headers, times) as response:
             answer = Answer(response, self.throttle.clock, wait * PATIENCE)
-            if answer.status >= 400 and answer.status not in ask.accept:
-                raise error_of(answer, ask.quota, _secret(headers))
-            if answer.leads_nowhere and answer.status not in ask.accept:
+            if answer.status >= 400 and answer.status not in request.accept:
+                raise error_of(answer, request.quota, _secret(headers))
+            if answer.leads_nowhere and answer.status not in request.accept:
                 raise UnusableAnswerError(f"answered only with status {answer.status}")
-            self.throttle.note(ask.quota, answer.headers)
+            self.throttle.note(request.quota, answer.headers)
             yield answer
 
-    def _attempts(self, error: Exception, ask: Request) -> int:
+    def _attempts(self, error: Exception, request: Request) -> int:
         """How often in all a request is sent that fails like this."""
         if are_used_up(error):  # until the deadline: others close theirs
             return sys.maxsize
         names = {cls.__name__ for cls in type(error).__mro__}
-        most = self.policy.attempts if ask.attempts is None else ask.attempts
+        most = self.policy.attempts if request.attempts is None else request.attempts
         if isinstance(error, ErrorAnswerError):
             return most if error.status in RETRIED_STATUSES else 1
         if isinstance(error, BrokenAnswerError):
@@ -243,8 +245,8 @@ class HubClient:
     def _pause(
         self,
         error: Exception,
-        ask: Request,
-        asked: RequestContext,
+        request: Request,
+        context: RequestContext,
         deadline: Deadline,
         failures: int,
         waited: float,
@@ -253,19 +255,19 @@ class HubClient:
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
             seconds = retry_after(error.headers)
-            self.throttle.learn(ask.quota, error.headers)
+            self.throttle.learn(request.quota, error.headers)
         if not isinstance(error, ErrorAnswerError) or seconds is None:
             self.throttle.back_off(failures, max(deadline.left(), 0.0))
             return 0.0
         if waited + seconds > self.policy.max_wait:
-            ours = of_answer(error, asked)
+            ours = of_answer(error, context)
             if isinstance(ours, RateLimitedError):
                 ours.retry_after = seconds
                 ours.hint = f"try again in {seconds:.0f} seconds" + (
-                    "" if asked.has_token else "; with a token the limits are higher"
+                    "" if context.has_token else "; with a token the limits are higher"
                 )
             raise ours from error
-        self.throttle.block(ask.quota, seconds)
+        self.throttle.block(request.quota, seconds)
         return seconds
 
     def _hub_headers(self, subject: str) -> dict[str, str]:

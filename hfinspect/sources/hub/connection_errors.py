@@ -70,7 +70,7 @@ def is_bad_certificate(error: BaseException) -> bool:
     return _tls_error(error, "SSLCertVerificationError") is not None
 
 
-def certificate_error(error: Exception, asked: RequestContext) -> NetworkError | None:
+def certificate_error(error: Exception, context: RequestContext) -> NetworkError | None:
     """Our error for a certificate that is refused, with the reason; None for other errors."""
     refused = _tls_error(error, "SSLCertVerificationError")
     if refused is None:
@@ -79,7 +79,9 @@ def certificate_error(error: Exception, asked: RequestContext) -> NetworkError |
     if fault is None:
         reason = clean(str(getattr(refused, "verify_message", "") or refused), 100)
         fault = _Fault(f"is not trusted: {reason}", _AUTHORITY)
-    return network_error_of(asked, f"the certificate of {asked.server} {fault.problem}", fault.hint)
+    return network_error_of(
+        context, f"the certificate of {context.server} {fault.problem}", fault.hint
+    )
 
 
 def why_none(error: Exception) -> str | None:
@@ -98,7 +100,7 @@ def why_none(error: Exception) -> str | None:
     return f"encryption fails ({clean(reason.lower().replace('_', ' '), 60)})"
 
 
-def proxy_error(error: Exception, url: str, asked: RequestContext) -> NetworkError | None:
+def proxy_error(error: Exception, url: str, context: RequestContext) -> NetworkError | None:
     """Our error where it is the proxy for an address that cannot be reached; None if none is set,
     or the connection came further than to the proxy."""
     named = {cls.__name__ for cls in type(error).__mro__}
@@ -109,7 +111,7 @@ def proxy_error(error: Exception, url: str, asked: RequestContext) -> NetworkErr
         return None
     why = why_none(error)
     return network_error_of(
-        asked,
+        context,
         f"no connection to the proxy {clean(masked(proxy), 100)}{f': {why}' if why else ''}",
         "check HTTP_PROXY and HTTPS_PROXY; NO_PROXY names hosts that need none",
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ...core.text import clean
 from ...errors import AccessError, HfinspectError, LimitError
 from .connection_errors import certificate_error, proxy_error, why_none
-from .hub_errors import RequestContext, build, by_status, network_error, translate
+from .hub_errors import RequestContext, build, by_status, network_error, own_error
 from .settings import IN_BROWSER
 from .wire.answer import Answer, BrokenAnswerError, TooLongError, UnusableAnswerError
 from .wire.http_library import http_library
@@ -105,33 +105,33 @@ def only_telling(status: int, headers: Mapping[str, str], url: str) -> Any:
     return library.Response(status, headers=known, request=library.Request("GET", url))
 
 
-def of_answer(error: ErrorAnswerError, asked: RequestContext) -> HfinspectError:
+def of_answer(error: ErrorAnswerError, context: RequestContext) -> HfinspectError:
     """Our error for an answer of status 400 or more."""
-    known = None if error.meant is None else translate(error.meant, asked)
-    ours = known or build(by_status(error.status, asked), asked)
-    if asked.elsewhere and asked.has_token and error.status in _LOCKED:
+    known = None if error.meant is None else own_error(error.meant, context)
+    ours = known or build(by_status(error.status, context), context)
+    if context.elsewhere and context.has_token and error.status in _LOCKED:
         known_hint = f"; {ours.hint}" if ours.hint else ""
-        only = f"the token is sent to {asked.endpoint} alone: set HF_ENDPOINT={asked.elsewhere}"
+        only = f"the token is sent to {context.endpoint} alone: set HF_ENDPOINT={context.elsewhere}"
         ours.hint = f"{only} if that is your Hub now{known_hint}"
     if isinstance(ours, AccessError):
         ours.server_said = error.message
     return ours
 
 
-def final_error(error: Exception, asked: RequestContext, url: str) -> HfinspectError | None:
+def final_error(error: Exception, context: RequestContext, url: str) -> HfinspectError | None:
     """Our error for what the last request met, at ``url``; None for what is a bug."""
     if isinstance(error, ErrorAnswerError):
-        return of_answer(error, asked)
+        return of_answer(error, context)
     if isinstance(error, TooLongError):
-        problem = "is larger" if asked.path else "the Hub's answer about it is larger"
+        problem = "is larger" if context.path else "the Hub's answer about it is larger"
         limit = f"at most {error.limit:,} bytes"
-        return LimitError(asked.subject, problem, expected=limit, where=asked.path)
+        return LimitError(context.subject, problem, expected=limit, where=context.path)
     if isinstance(error, (BrokenAnswerError, UnusableAnswerError)):
-        return network_error(asked, str(error))
-    blamed = certificate_error(error, asked) or proxy_error(error, url, asked)
+        return network_error(context, str(error))
+    blamed = certificate_error(error, context) or proxy_error(error, url, context)
     if blamed is not None:
         return blamed
-    ours, why = translate(error, asked), why_none(error)
+    ours, why = own_error(error, context), why_none(error)
     if ours is not None and why and ours.found.startswith("no connection to "):
         ours.found += f": {why}"
     return ours

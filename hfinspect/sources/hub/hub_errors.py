@@ -181,29 +181,29 @@ _BY_STATUS: Mapping[int, Meaning] = {
 _PACKAGES = ("huggingface_hub", "httpx", "httpx2", "hfinspect")
 
 
-def translate(error: Exception, asked: RequestContext) -> HfinspectError | None:
+def own_error(error: Exception, context: RequestContext) -> HfinspectError | None:
     """Our error for a foreign one; None if the table does not know it."""
-    meaning = _meaning(error, asked)
-    return None if meaning is None else build(meaning, asked)
+    meaning = _meaning(error, context)
+    return None if meaning is None else build(meaning, context)
 
 
-def _meaning(error: Exception, asked: RequestContext) -> Meaning | None:
+def _meaning(error: Exception, context: RequestContext) -> Meaning | None:
     for cls in type(error).__mro__:
         if cls.__module__.partition(".")[0] not in _PACKAGES:
             continue
         if cls.__name__ == "HfHubHTTPError":
-            return by_status(status_of(error), asked)
+            return by_status(status_of(error), context)
         meaning = _BY_CLASS.get(cls.__name__)
         if meaning is not None:
             return meaning
     return None
 
 
-def by_status(status: int, asked: RequestContext) -> Meaning:
+def by_status(status: int, context: RequestContext) -> Meaning:
     """What an HTTP status means when the server gives no X-Error-Code with it."""
-    if status == 404 and asked.path is not None:
+    if status == 404 and context.path is not None:
         return _NOT_THERE
-    if status == 401 and asked.repo_id and not asked.has_token:
+    if status == 401 and context.repo_id and not context.has_token:
         return _REPO_NOT_FOUND  # the Hub's answer to anybody who requests what is not there
     known = _BY_STATUS.get(status)
     if known is not None:
@@ -220,34 +220,36 @@ def status_of(error: Exception) -> int:
     return status if isinstance(status, int) else 0
 
 
-def build(meaning: Meaning, asked: RequestContext) -> HfinspectError:
+def build(meaning: Meaning, context: RequestContext) -> HfinspectError:
     """The error itself, texts filled in."""
     texts = {
-        "repo": asked.repo_id,
-        "revision": asked.revision or "main",
-        "path": asked.path or "",
-        "endpoint": asked.endpoint,
-        "server": asked.server,
+        "repo": context.repo_id,
+        "revision": context.revision or "main",
+        "path": context.path or "",
+        "endpoint": context.endpoint,
+        "server": context.server,
     }
-    hint = meaning.hint_with_token if asked.has_token and meaning.hint_with_token else meaning.hint
-    if asked.elsewhere is not None and meaning.hint_elsewhere:
+    hint = (
+        meaning.hint_with_token if context.has_token and meaning.hint_with_token else meaning.hint
+    )
+    if context.elsewhere is not None and meaning.hint_elsewhere:
         hint = meaning.hint_elsewhere
     return meaning.error(
-        asked.repo_id or asked.endpoint
+        context.repo_id or context.endpoint
         if meaning.error is RevisionNotFoundError
-        else asked.subject,
+        else context.subject,
         meaning.problem.format_map(texts),
-        where=asked.path if meaning.error is not EntryNotFoundError else None,
+        where=context.path if meaning.error is not EntryNotFoundError else None,
         hint=hint.format_map(texts) if hint else None,
     )
 
 
-def network_error(asked: RequestContext, problem: str) -> NetworkError:
+def network_error(context: RequestContext, problem: str) -> NetworkError:
     """An answer that is no use, in the server's name."""
     hint = "a proxy or a network's log-in page may be in the way; try again later"
-    return network_error_of(asked, f"{asked.server} {problem}", hint)
+    return network_error_of(context, f"{context.server} {problem}", hint)
 
 
-def network_error_of(asked: RequestContext, problem: str, hint: str) -> NetworkError:
+def network_error_of(context: RequestContext, problem: str, hint: str) -> NetworkError:
     """An error about a request, in words of its own."""
-    return NetworkError(asked.subject, problem, where=asked.path, hint=hint)
+    return NetworkError(context.subject, problem, where=context.path, hint=hint)

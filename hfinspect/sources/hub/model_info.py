@@ -12,7 +12,7 @@ from ...core.records import dataclass
 from ...core.text import clean
 from ...errors import UsageError
 from ..source import FileEntry
-from .hub_errors import RequestContext, translate
+from .hub_errors import RequestContext, own_error
 from .settings import IN_BROWSER
 from .wire.answer import BrokenAnswerError
 
@@ -151,18 +151,18 @@ _USUAL_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9])?"
 _USUAL_ID = re.compile(rf"(?!.*(?:--|\.\.|\.git\Z)){_USUAL_PART}/{_USUAL_PART}")
 
 
-def check_repo_id(asked: RequestContext) -> None:
+def check_repo_id(context: RequestContext) -> None:
     """UsageError if a repo id is none by huggingface_hub's rules."""
-    if _USUAL_ID.fullmatch(asked.repo_id):
+    if _USUAL_ID.fullmatch(context.repo_id):
         return  # what judges the others takes longer to import than a request
     if IN_BROWSER:
-        raise UsageError(asked.repo_id, "is not a repo id", expected="org/name")
+        raise UsageError(context.repo_id, "is not a repo id", expected="org/name")
     from huggingface_hub.errors import HFValidationError
 
     try:
-        _validate(asked.repo_id)
+        _validate(context.repo_id)
     except HFValidationError as error:
-        raise translate(error, asked) or error from error
+        raise own_error(error, context) or error from error
 
 
 @functools.lru_cache(maxsize=64)  # each repo is checked before its cache is read, and its list

@@ -23,7 +23,7 @@ _ATTEMPTS = 2
 def ask_shard_headers(
     client: HubClient,
     listing: Listing,
-    asked: RequestContext,
+    context: RequestContext,
     index_file: str,
     deadline: Deadline | None = None,
     come: Callable[[int], None] | None = None,
@@ -48,8 +48,8 @@ def ask_shard_headers(
         return commit_of(api_json(answer, MAX_LISTING_BYTES))
 
     try:
-        ask = Request(url, asked, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
-        commit, text = client.fetch(ask, content)
+        request = Request(url, context, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
+        commit, text = client.fetch(request, content)
         if commit is not None:
             headers = _headers_of(parse_json(text))
         elif text.lstrip().startswith(b"{"):
@@ -57,8 +57,8 @@ def ask_shard_headers(
             helper = DaemonThreads(1)
             parsing = helper.submit(parse_json, text)
             helper.shutdown(wait=False)
-            ask = Request(f"{base}?expand=sha", asked, "api", GZIP, deadline=deadline)
-            commit, headers = client.fetch(ask, head), _headers_of(result_of(parsing))
+            request = Request(f"{base}?expand=sha", context, "api", GZIP, deadline=deadline)
+            commit, headers = client.fetch(request, head), _headers_of(result_of(parsing))
         else:
             headers = None
     except BrokenAnswerError:  # no JSON

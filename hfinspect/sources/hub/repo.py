@@ -96,8 +96,8 @@ class HubSource(Source):
             return self._listing
 
     def _ask_listing(self) -> Listing:
-        asked = self.asked(None)
-        check_repo_id(asked)
+        context = self.request_context(None)
+        check_repo_id(context)
         url = f"{self.client.endpoint}/api/models/{self.repo_id}"
         if self.revision is not None:
             url += f"/revision/{quote(self.revision, safe='')}"
@@ -105,8 +105,8 @@ class HubSource(Source):
         def handle(answer: Answer) -> Listing:
             return parse_listing(api_json(answer, MAX_LISTING_BYTES), self.repo_id)
 
-        ask = Request(f"{url}?blobs=true", asked, "api", GZIP, deadline=self._deadline)
-        return self.client.fetch(ask, handle)
+        request = Request(f"{url}?blobs=true", context, "api", GZIP, deadline=self._deadline)
+        return self.client.fetch(request, handle)
 
     def size(self, path: str) -> int:
         size = self.known_size(path)
@@ -158,7 +158,7 @@ class HubSource(Source):
             return
         if listed is not None and served != listed:
             place = self._elsewhere.get(path)
-            server = origin_text(place.url) if place else self.asked(path).server
+            server = origin_text(place.url) if place else self.request_context(path).server
             raise NetworkError(
                 self.repo_id,
                 f"{server} has {served:,} bytes",
@@ -167,7 +167,7 @@ class HubSource(Source):
             )
         self._sizes[path] = served
 
-    def heed(self, deadline: Deadline) -> None:
+    def set_deadline(self, deadline: Deadline) -> None:
         self._deadline = deadline
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -200,7 +200,7 @@ class HubSource(Source):
 
         def handle(answer: Answer) -> bytes:
             _refuse_page(answer, path)
-            data = b"" if answer.status == _PAST_THE_END else answer.whole(limit)
+            data = b"" if answer.status == _PAST_THE_END else answer.read_body(limit)
             if size is not None and len(data) != size:
                 raise BrokenAnswerError(f"sent {len(data):,} of {size:,} bytes")
             listed = self._entry(path).sha256
@@ -221,21 +221,21 @@ class HubSource(Source):
                 if not isinstance(answer, _Elsewhere):
                     return answer
                 place = self._elsewhere[path] = answer
-            ask = Request(
+            request = Request(
                 place.url,
-                self.asked(path),
+                self.request_context(path),
                 "cdn",
                 headers,
                 _RANGE_STATUSES,
                 deadline=self._deadline,
             )
             try:
-                return self.client.fetch(ask, handle)
+                return self.client.fetch(request, handle)
             except RefusedError as error:
                 # Most likely the signature has expired: request a new one, once.
                 host, refused = origin_text(place.url), error
         ours = UnauthorizedError(
-            self.asked(path).subject,
+            self.request_context(path).subject,
             f"the storage host {host} refuses access ({refused.status})",
             where=path,
             hint="try again; if it fails again, this network cannot reach the file",
@@ -258,10 +258,15 @@ class HubSource(Source):
             answer.drain()
             return _Elsewhere(target)
 
-        ask = Request(
-            url, self.asked(path), "resolve", headers, _RANGE_STATUSES, deadline=self._deadline
+        request = Request(
+            url,
+            self.request_context(path),
+            "resolve",
+            headers,
+            _RANGE_STATUSES,
+            deadline=self._deadline,
         )
-        return self.client.fetch(ask, on_hub)
+        return self.client.fetch(request, on_hub)
 
     def _check_commit(self, answer: Answer, path: str) -> None:
         served, pinned = answer.headers.get("x-repo-commit"), self.listing().commit
@@ -286,7 +291,7 @@ class HubSource(Source):
         if self.revision not in (None, "main") or index_file not in listing.files:
             return None
         return ask_shard_headers(
-            self.client, listing, self.asked(index_file), index_file, self._deadline, come
+            self.client, listing, self.request_context(index_file), index_file, self._deadline, come
         )
 
     def reader(self, path: str) -> FileReader:
@@ -321,11 +326,11 @@ class HubSource(Source):
         return self.listing().is_public
 
     def no_such_file(self, path: str) -> EntryNotFoundError:
-        return EntryNotFoundError(self.asked(path).subject, f"has no file {path}")
+        return EntryNotFoundError(self.request_context(path).subject, f"has no file {path}")
 
-    def asked(self, path: str | None) -> RequestContext:
+    def request_context(self, path: str | None) -> RequestContext:
         """What a request about a file, or about the model, is for."""
-        return self.client.asked(self.repo_id, self.revision, path)
+        return self.client.request_context(self.repo_id, self.revision, path)
 
 
 def _range(start: int, stop: int) -> dict[str, str]:

@@ -5,11 +5,11 @@ import sys
 
 from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
-from .hub_errors import RequestContext, translate
+from .hub_errors import RequestContext, own_error
 from .settings import IN_BROWSER
 
 
-def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, str]:
+def hub_headers(token: str | bool | None, context: RequestContext) -> dict[str, str]:
     """User agent and, if there is a token, Authorization. Raises UnauthorizedError.
 
     Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
@@ -20,13 +20,13 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
         secret = _token_to_send(token)
     except OSError as error:
         unreadable = UnreadableError(
-            asked.subject, "the saved token cannot be read", hint=str(error)
+            context.subject, "the saved token cannot be read", hint=str(error)
         )
-        raise translate(error, asked) or unreadable from error
+        raise own_error(error, context) or unreadable from error
     if secret and not (secret.isascii() and secret.isprintable() and " " not in secret):
         # Said here because the HTTP library's error would quote it.
         raise UnauthorizedError(
-            asked.subject,
+            context.subject,
             "the token has characters that tokens never have",
             hint="set the token again with `hf auth login` or HF_TOKEN",
         )

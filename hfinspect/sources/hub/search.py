@@ -145,8 +145,8 @@ def listed_model(
     deadline: Deadline,
 ) -> ListedModel:
     """What a list would say of one model, by one request. Raises AccessError subclasses."""
-    asked = client.asked(repo_id, revision)
-    check_repo_id(asked)
+    context = client.request_context(repo_id, revision)
+    check_repo_id(context)
     url = f"{client.endpoint}/api/models/{repo_id}"
     if revision is not None:
         url += f"/revision/{quote(revision, safe='')}"
@@ -155,7 +155,7 @@ def listed_model(
     def handle(answer: Answer) -> ListedModel:
         return _model(api_json(answer, MAX_LISTING_BYTES))
 
-    return client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
+    return client.fetch(Request(url, context, "api", GZIP, deadline=deadline), handle)
 
 
 def checked_sort(sort: str) -> str:
@@ -184,8 +184,8 @@ def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedM
             raise BrokenAnswerError("answered something that is not a list of models")
         return [_model(item) for item in items], following
 
-    asked = client.asked("the list of models")
-    return client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
+    context = client.request_context("the list of models")
+    return client.fetch(Request(url, context, "api", GZIP, deadline=deadline), handle)
 
 
 def _next(link: str, url: str) -> str | None:

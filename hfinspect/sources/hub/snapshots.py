@@ -133,8 +133,8 @@ class CachedHubSource(Source):
         is_here = state.local is not None and state.in_cache(path)
         return 0 if is_here else self._from_hub(state, path).locate(path, stop)
 
-    def heed(self, deadline: Deadline) -> None:
-        self.hub.heed(deadline)
+    def set_deadline(self, deadline: Deadline) -> None:
+        self.hub.set_deadline(deadline)
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         state = self._opened()
@@ -188,7 +188,7 @@ class CachedHubSource(Source):
         """The Hub, if it may be asked about a file that the cache does not have."""
         if state.online:
             return self.hub
-        subject = self.hub.asked(path).subject
+        subject = self.hub.request_context(path).subject
         if path in state.files or not state.complete:
             raise OfflineError(
                 subject,
@@ -204,7 +204,7 @@ class CachedHubSource(Source):
             return self._state
 
     def _open(self) -> _Opened:
-        check_repo_id(self.hub.asked(None))
+        check_repo_id(self.hub.request_context(None))
         revision = self.hub.revision or "main"
         online = not self.hub.client.offline
         if not online or _FULL_COMMIT.fullmatch(revision):
@@ -213,7 +213,7 @@ class CachedHubSource(Source):
                 return opened
         if not online:
             raise OfflineError(
-                self.hub.asked(None).subject,
+                self.hub.request_context(None).subject,
                 "is not in the cache, and the network is switched off",
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )
@@ -293,11 +293,11 @@ class CachedHubSource(Source):
         """The commit's file list as snapshot_download left it; None if there is none."""
         import huggingface_hub
 
-        ask = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
-        if ask is None:
+        request = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
+        if request is None:
             return None
         try:
-            tree = ask(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
+            tree = request(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
         except huggingface_hub.errors.CachedRepoTreeNotFoundError:
             return None
         except OSError as error:

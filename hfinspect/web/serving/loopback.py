@@ -34,7 +34,7 @@ from .shelf import shelf
 MAX_WAITING: Final = 8
 
 
-class Turns:
+class RequestQueue:
     """Safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class Served(http.server.ThreadingHTTPServer):
         self.gate = Gate(self.server_port)
         self.named = tuple(named)
         self.reach = reach
-        self.turns = Turns()
+        self.requests = RequestQueue()
         self.drops = Drops()
         self.files = served_files()
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
@@ -206,7 +206,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer_with(self._page)
 
     def do_POST(self) -> None:
-        self._answer_with(self._asked)
+        self._answer_with(self._answer)
 
     def _answer_with(self, made: Callable[[], tuple[bytes, str]]) -> None:
         try:
@@ -223,15 +223,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             raise _Refused(404, "there is no such page")
         return content, _TYPES[name[name.rindex(".") :]]
 
-    def _asked(self) -> tuple[bytes, str]:
+    def _answer(self) -> tuple[bytes, str]:
         self._check(asks=True)
         path, _, name = self.path.partition("?")
-        asked = _ASKED.get(path)
-        if asked is None:
+        answer_of = _QUESTIONS.get(path)
+        if answer_of is None:
             raise _Refused(404, "there is no such question")
         body = self._body()
         try:
-            content = asked(self.server, name[:_MAX_NAME], body)
+            content = answer_of(self.server, name[:_MAX_NAME], body)
         except HfinspectError as error:
             content = error_answer(error)
         except Exception as error:  # the outermost place of a thread: the page must hear of it
@@ -289,13 +289,13 @@ def _answer(server: Served, name: str, body: bytes) -> Any:
         return answer(body.decode("utf-8", "replace"), server.reach._replace(timeout=deadline))
 
     try:
-        return json.loads(server.turns.run(name, answered))
+        return json.loads(server.requests.run(name, answered))
     finally:
         server.drops.answered()
 
 
 def _cancel(server: Served, name: str, _body: bytes) -> Any:
-    server.turns.cancel(name)
+    server.requests.cancel(name)
     return {}
 
 
@@ -311,7 +311,7 @@ def _shelf(server: Served, _name: str, _body: bytes) -> Any:
     return [item._asdict() for item in shelf(server.named)]
 
 
-_ASKED: Final[Mapping[str, Callable[[Served, str, bytes], Any]]] = {
+_QUESTIONS: Final[Mapping[str, Callable[[Served, str, bytes], Any]]] = {
     "/answer": _answer,
     "/cancel": _cancel,
     "/shelf": _shelf,

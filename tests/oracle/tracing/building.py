@@ -12,7 +12,7 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import find_class
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import is_held
+from hfinspect.trees.prediction import is_saved
 
 from .changing import IDLE, flattened, nested, without
 from .evaluating import EnvValues, evaluated
@@ -177,7 +177,7 @@ class Builds:
                 specs = expected_tensors(family.classes[name](section))
             except HfinspectError:
                 continue
-            wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
+            wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_saved(s)}
             places = [path for path, node in paths(root) if wanted and flat(node) == wanted]
             if own in places or len(places) == 1:
                 found[own] = own if own in places else places[0]

@@ -19,7 +19,7 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import check_activations, is_held
+from hfinspect.trees.prediction import check_activations, is_saved
 from hfinspect.trees.traced import builders
 
 from ..deliberate import something
@@ -137,7 +137,7 @@ def predicted(
     root = builders(whole, builder)[name](config)
     check_activations(name, config, root)
     specs = expected_tensors(root)
-    return {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
+    return {s.name: tuple(map(int, s.shape)) for s in specs if is_saved(s)}
 
 
 def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import is_held
+from hfinspect.trees.prediction import is_saved
 from hfinspect.trees.traced import builders
 
 from .building import Failed, Seen
@@ -320,7 +320,7 @@ class Recording(Guarded):
             self.refused = str(error)
             return not (self.eager and "has no value" in self.refused)
         self.refused = ""
-        mine = {spec.name: (spec.shape, spec.active) for spec in specs if is_held(spec)}
+        mine = {spec.name: (spec.shape, spec.active) for spec in specs if is_saved(spec)}
         known = served(one.root)
         real = {
             name: (shape, known.get(name, mine[name][1] if name in mine else None))

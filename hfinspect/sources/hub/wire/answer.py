@@ -111,11 +111,11 @@ class Answer:
     def drain(self) -> bytes:
         """A small body to its end, so that the connection can be used again; b'' if too long."""
         try:
-            return self.whole(SMALL_BODY_BYTES)
+            return self.read_body(SMALL_BODY_BYTES)
         except (TooLongError, BrokenAnswerError):
             return b""
 
-    def whole(self, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
+    def read_body(self, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
         """The whole body; TooLongError if it is longer than ``limit`` bytes when inflated.
 
         ``watch`` is called with each piece of it as it comes in."""
@@ -129,10 +129,10 @@ class Answer:
         return bytes(data)
 
     def json(self, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
-        """The body of an answer that must be JSON, not yet parsed; ``watch`` as in ``whole``."""
+        """The body of an answer that must be JSON, unparsed; ``watch`` as in ``read_body``."""
         if self.is_page:
             raise UnusableAnswerError("answered with a web page where JSON was expected")
-        return self.whole(limit, watch)
+        return self.read_body(limit, watch)
 
     def part(self, start: int, stop: int) -> Part:
         """Bytes ``start`` to ``stop`` (half-open) of the file, by whatever means were answered."""
@@ -150,7 +150,7 @@ class Answer:
             return [self.part(*spans[0])] if self._begins_at(spans[0][0]) else []
         limit = sum(stop - start for start, stop in spans)
         try:
-            body = self.whole(limit + (len(spans) + 1) * MAX_PART_HEAD_BYTES)
+            body = self.read_body(limit + (len(spans) + 1) * MAX_PART_HEAD_BYTES)
         except TooLongError:
             return []
         return _split_parts(body, boundary, spans)

@@ -169,7 +169,7 @@ class Reply:
         self.headers: dict[str, str] = {}
         self._chunked = False
         self._length: int | None = None
-        self._stays = self._is_whole = False
+        self._stays = self._is_complete = False
 
     def begin(self) -> None:
         """Read its head. Raises BrokenConnectionError for one that is framed doubtfully."""
@@ -182,7 +182,7 @@ class Reply:
         self.status_code = status
         self._take(fields, is_new=minor == 1)
         if self._length == 0:
-            self._is_whole = True
+            self._is_complete = True
 
     def _head(self) -> bytes:
         """The bytes of the next head, with the empty line at its end."""
@@ -238,7 +238,7 @@ class Reply:
             raise TooSlowError(str(error)) from error
         except OSError as error:
             raise BrokenConnectionError(str(error)) from error
-        self._is_whole = True
+        self._is_complete = True
 
     def _piece(self, most: int) -> bytes:
         self._stream.allowance = PIECE_BYTES + MAX_FRAME_BYTES
@@ -285,7 +285,7 @@ class Reply:
         """It is not read any further."""
         done, self._done = self._done, None
         if done is not None:
-            done(self._is_whole and self._stays)
+            done(self._is_complete and self._stays)
 
 
 def _parsed(head: bytes) -> tuple[int, int, list[tuple[str, str]]]:
@@ -363,7 +363,7 @@ class Connection:
     ) -> Reply:
         """Send a GET request; the answer, its body not yet read. ``done`` as of ``Reply``."""
         stream = self.stream
-        request = _spelled(target, headers)
+        request = _request_bytes(target, headers)
         stream.wait, stream.allowance = wait, MAX_HEAD_BYTES
         stream.send(request)
         reply = Reply(stream, target.url, done)
@@ -385,7 +385,7 @@ class Connection:
             self._stream.end()
 
 
-def _spelled(target: Target, headers: Mapping[str, str]) -> bytes:
+def _request_bytes(target: Target, headers: Mapping[str, str]) -> bytes:
     """A request. Raises UnsendableError where a header would be more than one."""
     lines = [f"GET {target.path} HTTP/1.1", f"Host: {target.host}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

@@ -35,7 +35,7 @@ class LateContext(ssl.SSLContext):
 
         def make() -> None:
             with suppress(UnreadableError):
-                self._whole()
+                self._loaded()
 
         if self._made is None:
             with suppress(RuntimeError):  # no thread can start: it is made when it is needed
@@ -45,12 +45,12 @@ class LateContext(ssl.SSLContext):
         self._protocols = list(alpn_protocols)
 
     def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
-        return self._whole().wrap_socket(*arguments, **options)
+        return self._loaded().wrap_socket(*arguments, **options)
 
     def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
-        return self._whole().wrap_bio(*arguments, **options)
+        return self._loaded().wrap_bio(*arguments, **options)
 
-    def _whole(self) -> ssl.SSLContext:
+    def _loaded(self) -> ssl.SSLContext:
         with self._lock:
             if self._made is None:
                 try:
