@@ -448,11 +448,11 @@ def with_base(
     below = base.inspection
     name = f"{below.origin.short_name} + {inspection.origin.short_name}"
     both = replace(below.origin, name=name, repo_id=None, path=None)  # no place has both
-    named = replace(below, target=inspection.target, origin=both)
+    renamed = replace(below, target=inspection.target, origin=both)
     own = AdapterBytes(
         inspection.origin.short_name, inspection.nbytes or 0, inspection.parameters or 0
     )
-    return base._replace(inspection=named), replace(request, adapter=own)
+    return base._replace(inspection=renamed), replace(request, adapter=own)
 
 
 @called_with(AuditCall)
@@ -520,12 +520,12 @@ def predict(call: PredictCall) -> Prediction:
     or it is a model of several parts.
     """
     access = call.access()
-    given = config_given(call.config)
-    if given is not None and not call.overrides:
+    config = config_given(call.config)
+    if config is not None and not call.overrides:
         from .inspecting.overriding import check_spelling
 
-        check_spelling(given)
-        return predict_config(given)
+        check_spelling(config)
+        return predict_config(config)
     parts, _ = _declared_parts(call.config, access, call)
     if len(parts) > 1:
         from .inspecting.pipelines import several_models
@@ -558,9 +558,9 @@ def _declared_parts(
     from .checkpoints.sub_models import refuse_models_below
     from .inspecting.pipelines import declared_model, several_models
 
-    given = config_given(target)
-    if given is not None:
-        return (_only_part(given, part.overrides),), Origin("mapping", "config")
+    config_values = config_given(target)
+    if config_values is not None:
+        return (_only_part(config_values, part.overrides),), Origin("mapping", "config")
     overrides = part.overrides
     ref = of_pipeline(access.resolve(target, part.revision))
     with access.opened(ref) as opened:

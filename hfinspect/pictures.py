@@ -70,7 +70,7 @@ def portrait(call: PortraitCall) -> Portrait:
     opened = access.open(ref)
     memoized = MemoizedSource(opened)
     with errors_about(ref), closing(memoized):
-        again = inspect_opened(
+        inspect_again = inspect_opened(
             target,
             ref,
             memoized if ref.path is None else opened,
@@ -79,9 +79,9 @@ def portrait(call: PortraitCall) -> Portrait:
             file=call.file,
             overrides=call.overrides,
         )
-        parts = _parts(target, ref, memoized, access, again, source)
-        audit = _audited(target, ref, call.file, memoized, again, source)
-        return _portrait(again, audit, parts, _with_base(again, access))
+        parts = _parts(target, ref, memoized, access, inspect_again, source)
+        audit = _audited(target, ref, call.file, memoized, inspect_again, source)
+        return _portrait(inspect_again, audit, parts, _with_base(inspect_again, access))
 
 
 def _parts(

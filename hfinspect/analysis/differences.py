@@ -253,7 +253,7 @@ def by_common_name(inspection: Inspection, prediction: Prediction | None) -> dic
     family = prediction.family if prediction else None
     find = spec_finder(prediction if family else None)  # by transformers alone, there is no family
     prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
-    named: dict[str, TensorInfo] = {}
+    by_name: dict[str, TensorInfo] = {}
     for tensor in inspection.tensors:
         if tensor.tied_to is not None:
             continue
@@ -263,8 +263,8 @@ def by_common_name(inspection: Inspection, prediction: Prediction | None) -> dic
             name = candidate if spec is None else spec.name.removeprefix(prefix)
             if spec is not None:
                 break
-        named[tensor.name if name in named else name] = tensor
-    return named
+        by_name[tensor.name if name in by_name else name] = tensor
+    return by_name
 
 
 def _candidates(tensor: TensorInfo) -> Iterator[str]:

@@ -33,12 +33,12 @@ def with_extra_tensors(
     load them. Any other tensor is only where the class lacks nothing: where one of its own is not
     in the files, a tensor that it does not know may be that one under another name.
     """
-    if prediction is None or _is_all_loaded(labelled.told):
+    if prediction is None or _is_all_loaded(labelled.known_specs):
         return labelled
     holds_all = _holds_all(labelled, prediction, table)
     kinds: dict[int, BeyondKind] = {}
     aside: dict[str, BeyondKind] = {}  # by the name of the unpacked weight, for its bookkeeping
-    for at, (info, spec) in enumerate(zip(labelled.tensors, labelled.told, strict=True)):
+    for at, (info, spec) in enumerate(zip(labelled.tensors, labelled.known_specs, strict=True)):
         kind = _kind(info, spec, holds_all)
         if kind is None:
             continue
@@ -59,16 +59,16 @@ def with_extra_tensors(
     return labelled._replace(tensors=tuple(tensors))
 
 
-def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
+def _is_all_loaded(known_specs: Sequence[TensorSpec | None]) -> bool:
     """Whether the tree knows every tensor, and the class loads it."""
-    known = [spec for spec in told if spec]
-    return len(known) == len(told) and all(map(_SAVED, known))
+    known = [spec for spec in known_specs if spec]
+    return len(known) == len(known_specs) and all(map(_SAVED, known))
 
 
 def _holds_all(labelled: Labelled, prediction: Prediction, table: TensorTable) -> bool:
     by_spec = {
         spec.name: table.total(info.name)
-        for info, spec in zip(labelled.tensors, labelled.told, strict=True)
+        for info, spec in zip(labelled.tensors, labelled.known_specs, strict=True)
         if spec is not None and spec.role is Role.PARAMETER and is_saved(spec)
     }
     wanted = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)

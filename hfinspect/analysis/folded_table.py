@@ -64,15 +64,15 @@ class FoldedTable(TensorTable):
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
-        made: list[Shard] = []
+        shards: list[Shard] = []
         at = end = 0
         for shard in self._files:
             end += len(shard.tensors)
             stop = bisect_left(self._first, end)
             rows = (self._row(one) for one in self.alike[at:stop])
-            made.append(replace(shard, tensors=tuple(rows)))
+            shards.append(replace(shard, tensors=tuple(rows)))
             at = stop
-        return tuple(made)
+        return tuple(shards)
 
     def _row(self, one: Alike) -> StoredTensor:
         kind = self._kinds[one.kind]
@@ -122,7 +122,7 @@ class FoldedTable(TensorTable):
                 map(self.finder(kind), keys)
                 for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
             ]
-            yield from map(next, map(left.__getitem__, tensors.which))
+            yield from map(next, map(left.__getitem__, tensors.kind_numbers))
 
     def finder(self, kind: StoredKind) -> Callable[[int], int]:
         """What finds which of ``alike`` the tensors of a kind are, by their keys."""
@@ -150,10 +150,10 @@ class FoldedTable(TensorTable):
             for local, kind in enumerate(map(self._number.__getitem__, tensors.kinds)):
                 finder = finders.get(kind)
                 if finder is None and of_kind[kind][0] not in firsts:
-                    firsts[of_kind[kind][0]] = before + tensors.which.index(local)
+                    firsts[of_kind[kind][0]] = before + tensors.kind_numbers.index(local)
                 left.append(None if finder is None else map(finder, tensors.keys[local]))
             if any(left):
-                for place, local in enumerate(tensors.which, before):
+                for place, local in enumerate(tensors.kind_numbers, before):
                     numbers = left[local]
                     if numbers is not None:
                         firsts.setdefault(next(numbers), place)
@@ -207,13 +207,13 @@ class FoldedTensors(InLayers[TensorInfo]):
             for stack, number in _stacks(layer, one.numbers[: layer.numbers]):
                 yield info, stack, number, rest
 
-    def made(self) -> Iterator[TensorInfo]:
+    def make_items(self) -> Iterator[TensorInfo]:
         for shard, tensors in self._table.parts():
             left = [
                 self._of_kind(kind, keys, shard.file)
                 for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
             ]
-            yield from map(next, map(left.__getitem__, tensors.which))
+            yield from map(next, map(left.__getitem__, tensors.kind_numbers))
 
     def _of_kind(self, kind: StoredKind, keys: Sequence[int], file: str) -> Iterator[TensorInfo]:
         find, infos, layers = self._table.finder(kind), self._infos, self._layers

@@ -96,7 +96,7 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
         return ModelFacts()
     if prediction is None:
         return _facts_of(config, None)
-    return prediction.made("facts", config, lambda: _facts_of(config, prediction))
+    return prediction.memoized("facts", config, lambda: _facts_of(config, prediction))
 
 
 def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> ModelFacts:
@@ -169,8 +169,8 @@ class _Found:
         if place not in self._sections:
             outer, _, name = place.rpartition(".")
             around = self._section(outer)
-            there = around is not None and isinstance(around.raw(name), Mapping)
-            self._sections[place] = around.section(name) if around and there else None
+            is_section = around is not None and isinstance(around.raw(name), Mapping)
+            self._sections[place] = around.section(name) if around and is_section else None
         return self._sections[place]
 
     def _looked_at(self, prefix: str) -> bool:
@@ -240,11 +240,11 @@ class _Found:
             self.take("decoder_layers", prefix, (*_DECODER, *_LAYERS))
             return
 
-        def there(names: Sequence[str]) -> list[str]:
+        def present(names: Sequence[str]) -> list[str]:
             values = [self._lookup(prefix + name, of_class) for name in names]
             return [n for n, (_, v) in zip(names, values, strict=True) if size_of(v) is not None]
 
-        encoder, decoder, others = there(_ENCODER), there(_DECODER), there(_LAYERS)
+        encoder, decoder, others = present(_ENCODER), present(_DECODER), present(_LAYERS)
         if decoder and (encoder or others):
             self.take("encoder_layers", prefix, encoder or others)
             self.take("decoder_layers", prefix, decoder)

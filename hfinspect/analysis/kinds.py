@@ -129,16 +129,16 @@ def _by_layer(
     outside: list[_KindRow] = []
     layers: dict[tuple[str, int], tuple[_KindRow, ...]] = {}
     if isinstance(tensors, Copies):
-        made: dict[int, tuple[_KindRow, ...]] = {}
+        rows_by_layer: dict[int, tuple[_KindRow, ...]] = {}
         for place in tensors.places():
             stack, layer, rows = place.stack, place.layer, place.template.rows
             if layer is None or place.head != f"{stack}.{layer}." or any(r.stack for r in rows):
                 _stored(place.rows(), outside, layers)
                 continue
             key = id(place.template)
-            if key not in made:
-                made[key] = tuple(sorted((_row(row, row.name) for row in rows), key=_NAME))
-            layers[stack, layer] = layers.get((stack, layer), ()) + made[key]
+            if key not in rows_by_layer:
+                rows_by_layer[key] = tuple(sorted((_row(row, row.name) for row in rows), key=_NAME))
+            layers[stack, layer] = layers.get((stack, layer), ()) + rows_by_layer[key]
     else:
         _stored(tensors, outside, layers)
     return outside, layers

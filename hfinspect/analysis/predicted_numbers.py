@@ -38,7 +38,7 @@ def numbers_predicted(prediction: Prediction | None) -> Numbers | None:
     spellings = (*aliases, *aliases.values(), family.base_prefix if family else "")
     if any(split_at_number(f"{text}.") for text in spellings):
         return None
-    return prediction.made("numbers", None, lambda: _Tree(prediction))
+    return prediction.memoized("numbers", None, lambda: _Tree(prediction))
 
 
 class _Nothing:

@@ -130,5 +130,5 @@ class _Claims:
             merged = sorted([*runs, *((begin, end, name) for begin, end in gaps)])
             self.starts[first:last] = [begin for begin, _, _ in merged]
             self.stops[first:last] = [end for _, end, _ in merged]
-            self.owners[first:last] = [who for _, _, who in merged]
+            self.owners[first:last] = [owner for _, _, owner in merged]
         return sum(end - begin for begin, end in gaps), owner

@@ -28,8 +28,8 @@ def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool
     words too, through embeddings of its own (InstructBLIP)."""
     c = config.with_defaults(**BASE)
     wide = context or c.dim("encoder_hidden_size", default=1408)
-    made = (encoders.projections(c, f"{_NAME}MultiHeadAttention", at) for at in (None, wide))
-    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in made)
+    attentions = (encoders.projections(c, f"{_NAME}MultiHeadAttention", at) for at in (None, wide))
+    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in attentions)
     mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
     feeds = {f"{name}_query": part for name, part in mlp.items()}
     if instructed or c.flag("use_qformer_text_input", default=False):

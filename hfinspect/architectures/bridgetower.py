@@ -55,8 +55,8 @@ def _words(c: ModelConfig) -> Module:
     h, words = encoders.hidden(c), c.section("text_config").dim("vocab_size", default=50265)
     table = "bridgetower.text_model.embeddings.word_embeddings.weight"
     tied = table if c.tied(default=False) else None
-    made = {"transform": encoders.transform(c, _NAME, h), "decoder": to_words(h, words, tied)}
-    return Module(f"{_NAME}MLMHead", made, bias=Weight(words), component=Component.HEAD)
+    head = {"transform": encoders.transform(c, _NAME, h), "decoder": to_words(h, words, tied)}
+    return Module(f"{_NAME}MLMHead", head, bias=Weight(words), component=Component.HEAD)
 
 
 def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:

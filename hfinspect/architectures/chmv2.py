@@ -11,7 +11,7 @@ _BACKBONE = config_defaults("chmv2")
 
 def model(config: ModelConfig) -> Module:
     section = config.section("backbone_config", default=_BACKBONE)
-    c, kind = config.with_values(backbone_config=section.given), str(_BACKBONE["model_type"])
+    c, kind = config.with_values(backbone_config=section.file_values), str(_BACKBONE["model_type"])
     seen = auto_class(section, "Backbone", default_type=kind, part="vision")
     hidden = section.dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))

@@ -48,7 +48,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    made, h = stack(e, c), hidden(c)
+    encoder, h = stack(e, c), hidden(c)
     if c.flag("relative_attention", default=False):
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
@@ -56,16 +56,16 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
         own = (c.dim(key, default=-1, minimum=-1) for key in keys)
         count = next((size for size in own if size >= 1), None) or c.dim("max_position_embeddings")
         at, kind = Component.ATTENTION, "relative_position"
-        made.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
+        encoder.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
     if "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none"):
-        made.adding(LayerNorm=norm(c))
+        encoder.adding(LayerNorm=norm(c))
     kernel = c.dim("conv_kernel_size", default=0, minimum=0)
     if kernel:
         c.divided(h, groups := c.dim("conv_groups", default=1), "hidden_size", "conv_groups")
         parts = {"conv": Conv(h, h, kernel, dims=1, groups=groups), "LayerNorm": norm(c)}
         drop, to = dropout(c), Component.CONV
-        made.adding(conv=Module("ConvLayer", parts, dropout=drop, component=to))
-    return made
+        encoder.adding(conv=Module("ConvLayer", parts, dropout=drop, component=to))
+    return encoder
 
 
 def _worded(c: ModelConfig) -> Module:

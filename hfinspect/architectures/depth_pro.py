@@ -21,8 +21,8 @@ def _seeing(c: ModelConfig, at: str) -> tuple[ModelConfig, Dim]:
     if not c.has(key) and (int(side[0]), int(side[1])) != (384, 384):
         raise c.error(key, None, "a section, where patch_size is not 384")
     sizes = [int(size) for size in side] if isinstance(c.raw("patch_size"), list) else int(side[0])
-    given = {"model_type": "dinov2", **c.section(key).given, "image_size": sizes}
-    section = ModelConfig(given, f"{c.path}{key}.")
+    values = {"model_type": "dinov2", **c.section(key).file_values, "image_size": sizes}
+    section = ModelConfig(values, f"{c.path}{key}.")
     usual = {"default": 768} if section.model_type == "dinov2" else {}
     return section, section.dim("hidden_size", **usual)
 
@@ -34,8 +34,8 @@ def _maps(c: ModelConfig) -> list[tuple[Dim, ...]]:
         ("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512)),
         ("intermediate_feature_dims", "intermediate_hook_ids", (256, 256)),
     ):
-        given = c.raw(other)
-        count = len(given) if isinstance(given, (list, tuple)) else len(default)
+        value = c.raw(other)
+        count = len(value) if isinstance(value, (list, tuple)) else len(default)
         maps.append(c.dims(key, default=default, count=max(count, 1)))
     return maps
 

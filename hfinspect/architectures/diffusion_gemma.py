@@ -19,7 +19,7 @@ _SHARED = ("weight", "scale", "per_expert_scale", "gate_up_proj", "down_proj")
 
 def _stack(c: ModelConfig, side: str, ending: str) -> Module:
     """Gemma 4's text model, under the class names of the side."""
-    fixed = ModelConfig({**c.given, **_FIXED}, c.path, "diffusion_gemma_text")
+    fixed = ModelConfig({**c.file_values, **_FIXED}, c.path, "diffusion_gemma_text")
     root = gemma4_text.text_model(fixed).called(f"{_NAME}{ending}")
     own = {"DecoderLayer": f"{side}TextLayer", "Attention": f"{side}TextAttention"}
     for old, new in {**own, "MLP": "Text4MLP"}.items():

@@ -93,8 +93,8 @@ _WHISPER = {
 
 def _audio_model(c: ModelConfig) -> Module:
     older = c.section("whisper_config")
-    given = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
-    c = ModelConfig({**c.values, **given}, c.path)
+    values = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
+    c = ModelConfig({**c.values, **values}, c.path)
     h, narrow = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
     inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
     c.divided(h, c.dim(key := "num_attention_heads", default=20), "hidden_size", key)

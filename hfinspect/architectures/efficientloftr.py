@@ -39,7 +39,7 @@ def _backbone(c: ModelConfig) -> Module:
     for key, value in computed.items():
         if c.has(key) and c.raw(key) != value:
             raise c.error(key, c.raw(key), f"{value}, as the other keys say")
-    act, made = activation(c.text("activation_function", default="relu")), []
+    act, stages = activation(c.text("activation_function", default="relu")), []
 
     def block(inputs: Dim, outputs: Dim, stride: int) -> Module:
         three, one = (conv_norm(_NAME, inputs, outputs, kernel, None) for kernel in (3, 1))
@@ -50,8 +50,8 @@ def _backbone(c: ModelConfig) -> Module:
     for before, width, count, stride in zip(inputs, widths, counts, strides, strict=True):
         rest = [block(width, width, 1)] * (int(count) - 1)
         blocks = ModuleList([block(before, width, stride), *rest][: int(count)])
-        made.append(Module(f"{_NAME}RepVGGStage", blocks=blocks))
-    return Module("EfficientLoFTRepVGG", stages=Layers(made))
+        stages.append(Module(f"{_NAME}RepVGGStage", blocks=blocks))
+    return Module("EfficientLoFTRepVGG", stages=Layers(stages))
 
 
 def model(c: ModelConfig) -> Module:
@@ -59,12 +59,12 @@ def model(c: ModelConfig) -> Module:
     inner, bias = c.dim("intermediate_size", default=2 * h), c.flag("attention_bias", default=False)
     act = c.text("mlp_activation_function", default="leaky_relu")
     heads = grouped_heads(c, h, heads=8)
-    made = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")
+    make_mlp = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")
     queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
     fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
     parts = {"aggregation": Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h))}
     parts["attention"] = grouped_attention(f"{_NAME}Attention", h, heads, bias=bias)
-    parts["mlp"] = made(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h))
+    parts["mlp"] = make_mlp(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h))
     look = Module(f"{_NAME}AggregatedAttention", parts)
     name = f"{_NAME}LocalFeatureTransformer"
     layer = Module(f"{name}Layer", self_attention=look, cross_attention=look)

@@ -34,16 +34,16 @@ class _Half(Codec):
         return clip_attention(f"{_NAME}AttentionBlock", self.hidden)
 
     def rung(self, i: int, before: int, blocks: int, moves: str | None) -> Module:
-        made = super().rung(i, before, blocks, moves)
-        norms = [self.norm(self.widths[i]) for _ in made.inside("attn").children]
-        moved = made.children.pop(moves) if moves else None
-        return made.adding(attn_norms=ModuleList(norms), **{moves or "": moved})
+        rung = super().rung(i, before, blocks, moves)
+        norms = [self.norm(self.widths[i]) for _ in rung.inside("attn").children]
+        moved = rung.children.pop(moves) if moves else None
+        return rung.adding(attn_norms=ModuleList(norms), **{moves or "": moved})
 
     def middle_block(self) -> Module:
-        made, norm = super().middle_block(), self.norm(self.widths[-1])
-        last, plain = made.children.pop("block_2"), self.places is None
+        block, norm = super().middle_block(), self.norm(self.widths[-1])
+        last, plain = block.children.pop("block_2"), self.places is None
         norm = norm.called(f"{_NAME}GroupNorm") if plain else norm
-        return made.called(f"{_NAME}MiddleBlock").adding(attn_norm=norm, block_2=last)
+        return block.called(f"{_NAME}MiddleBlock").adding(attn_norm=norm, block_2=last)
 
 
 def _over_time(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Module:

@@ -42,7 +42,7 @@ def lstm(width: Dim, layers: int) -> Module:
 def model(c: ModelConfig) -> Module:
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=c.dim("hidden_size"))
     codebook = sound.codebook("EncodecEuclideanCodebook", size, width)
-    made, hop = partial(conv, c), sound.hop(c, "upsampling_ratios")
+    make_conv, hop = partial(conv, c), sound.hop(c, "upsampling_ratios")
     count = sound.quantizers(c, hop, (1.5, 3.0, 6.0, 12.0, 24.0), rate="sampling_rate")
     layers = Layers([Module("EncodecVectorQuantization", codebook=codebook)] * int(count))
 
@@ -52,8 +52,8 @@ def model(c: ModelConfig) -> Module:
     name, to = "EncodecResidualVectorQuantizer", Component.EMBEDDING
     return Module(
         "EncodecModel",
-        encoder=sound.encoder(c, "Encodec", made, shortcut=True, bottom=bottom),
-        decoder=sound.decoder(c, "Encodec", made, shortcut=True, bottom=bottom),
+        encoder=sound.encoder(c, "Encodec", make_conv, shortcut=True, bottom=bottom),
+        decoder=sound.decoder(c, "Encodec", make_conv, shortcut=True, bottom=bottom),
         quantizer=Module(name, layers=layers, component=to),
         part="audio",
     )

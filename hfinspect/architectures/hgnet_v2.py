@@ -69,11 +69,11 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -
 
 
 def _model(c: ModelConfig, name: str = f"{_NAME}Backbone") -> Module:
-    lists, made = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
+    lists, embedding = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
     smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
     light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
     stages = Layers(_stage(c, *entry) for entry in zip(lists, smaller, light, strict=True))
-    embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
+    embedder = Module(f"{_NAME}Embeddings", embedding, component=Component.CONV)
     encoder = Module(f"{_NAME}Encoder", stages=stages)
     return Module(name, embedder=embedder, encoder=encoder, part="vision")
 

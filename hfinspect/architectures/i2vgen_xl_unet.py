@@ -11,7 +11,7 @@ _ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING
 
 def model(config: ModelConfig) -> Module:
     ignored = ("num_attention_heads", "norm_eps", "time_cond_proj_dim")
-    values = {key: value for key, value in config.given.items() if key not in ignored}
+    values = {key: value for key, value in config.file_values.items() if key not in ignored}
     if config.says("norm_num_groups") and not config.has("norm_num_groups"):
         raise config.error("norm_num_groups", None, "a number")
     c = ModelConfig(values, config.path)

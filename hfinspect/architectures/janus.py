@@ -35,14 +35,14 @@ def _model(c: ModelConfig) -> Module:
     vision, vq = c.section("vision_config"), c.section("vq_config")
     code, codes = vq.dim("embed_dim", default=8), vq.dim("num_embeddings", default=16384)
     width, depth = vision.dim("hidden_size", default=1024), vision.count("depth", default=2)
-    made, out = vq.count("num_hidden_layers", default=2), vq.dim("projection_dim", default=2048)
+    count, out = (vq.count("num_hidden_layers", default=2), vq.dim("projection_dim", default=2048))
     return Module(
         "JanusModel",
         vision_model=any_model("vision_config", "janus_vision_model", "vision")(c),
         aligner=_aligner("JanusVision", vision, width, depth),
         vqmodel=_vq_model(vq),
         generation_embeddings=Embedding(codes, code, kind="codebook"),
-        generation_aligner=_aligner("JanusVQVAE", vq, code, made),
+        generation_aligner=_aligner("JanusVQVAE", vq, code, count),
         generation_head=Module(
             "JanusVQVAEHead",
             proj_out=Linear(vq.dim("image_token_embed_dim", default=2048), out),

@@ -34,10 +34,10 @@ class _Kandinsky6Stream(NamedTuple):
 
     def block(self, kind: str, at: str, *attentions: str) -> Module:
         """A norm before each attention and the MLP; three vectors of the time for each of them."""
-        made = {name: self.attention() for name in attentions}
-        made["feed_forward"] = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
-        parts = {f"{at}_modulation": self.modulation(3 * len(made) * self.width)}
-        for name, part in made.items():
+        layers = {name: self.attention() for name in attentions}
+        layers["feed_forward"] = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
+        parts = {f"{at}_modulation": self.modulation(3 * len(layers) * self.width)}
+        for name, part in layers.items():
             parts |= {f"{name}_norm": self.norm(), name: part}
         return Module(f"Kandinsky6Transformer{kind}Block", parts)
 
@@ -72,8 +72,8 @@ def model(c: ModelConfig) -> Module:
     # Both look at each other behind a norm and three vectors of the time; or with gates of their
     # own for what comes from the other.
     gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
-    made = {name: own.block("Decoder", "visual", *looks) for name, own in streams.items()}
-    fused = {f"{name}_dec_block": block for name, block in made.items()}
+    blocks = {name: own.block("Decoder", "visual", *looks) for name, own in streams.items()}
+    fused = {f"{name}_dec_block": block for name, block in blocks.items()}
     ways = {"va": (video, sound), "av": (sound, video)}
     for at, (own, seen) in ways.items():
         fused[f"{at}_cross_attention"] = own.attention(seen.width)

@@ -25,8 +25,8 @@ def _normed(inputs: int, outputs: int, kind: str) -> nn.Module:
 def _mlp(width: Dim, ratio: int) -> nn.Module:
     up, down = _normed(width, width * ratio, "up"), _normed(width * ratio, width, "down")
     parts = {"linear_up": up, "activation": _ACT, "linear_down": down}
-    made = nn.Module("LevitMLPLayer", parts, component=Component.MLP)
-    return nn.Module("LevitResidualLayer", module=made)
+    module = nn.Module("LevitMLPLayer", parts, component=Component.MLP)
+    return nn.Module("LevitResidualLayer", module=module)
 
 
 def _attention(
@@ -42,9 +42,9 @@ def _attention(
         seen["queries"] = _normed(width, keys, "query")
     last = {"activation": _ACT, "projection": _normed(values, after or width, "output")}
     biases = {"attention_biases": nn.Weight(heads, side * side, kind="relative_position")}
-    made = nn.Module("LevitAttention", {**biases, **seen, **last}, component=Component.ATTENTION)
-    residual = nn.Module("LevitResidualLayer", module=made)
-    return made.called("LevitAttentionSubsample") if after else residual
+    module = nn.Module("LevitAttention", {**biases, **seen, **last}, component=Component.ATTENTION)
+    residual = nn.Module("LevitResidualLayer", module=module)
+    return module.called("LevitAttentionSubsample") if after else residual
 
 
 def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim, ...]]:
@@ -72,9 +72,9 @@ def model(c: ModelConfig) -> nn.Module:
     rungs = pairwise((c.dim("num_channels", default=3), *(width // by for by in (8, 4, 2)), width))
     for i, (inputs, outputs) in enumerate(rungs, 1):
         conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
-        made = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
+        module = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
         act = None if i == 4 else _ACT
-        seen.adding(**{f"embedding_layer_{i}": made, f"activation_layer_{i}": act})
+        seen.adding(**{f"embedding_layer_{i}": module, f"activation_layer_{i}": act})
     usual = (4, 4, 4)
     depths = c.dims("depths", default=usual, minimum=0, maximum=MAX_COUNT, least=1, most=3)
     per_stage = [

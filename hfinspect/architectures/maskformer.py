@@ -26,8 +26,8 @@ def model(c: ModelConfig) -> Module:
     section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
     if section.model_type == "swin":  # four maps, whatever it lists
         four = {"out_features": [f"stage{i}" for i in range(1, 5)], "out_indices": None}
-        given = {**section.given, "model_type": "maskformer-swin", **four}
-        section = ModelConfig(given, section.path)
+        values = {**section.file_values, "model_type": "maskformer-swin", **four}
+        section = ModelConfig(values, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
     wide, mask = c.dim("fpn_feature_size", default=256), c.dim("mask_feature_size", default=256)
     to = in_groups(c, wide, "fpn_feature_size")

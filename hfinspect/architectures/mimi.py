@@ -62,17 +62,17 @@ def model(c: ModelConfig) -> Module:
     layer = Module("MimiVectorQuantization", codebook=codebook)
     project = partial(Conv, kernel=1, dims=1, bias=False, component=to)
     into, out = (project(h, inner), project(inner, h)) if inner != h else (None, None)
-    name, named = "MimiResidualVectorQuantizer", dict[str, Module]()
+    name, quantizers = "MimiResidualVectorQuantizer", dict[str, Module]()
     for kind, books in {"semantic": first, "acoustic": count - first}.items():
         layers = Layers([layer] * int(books))
-        made = Module(name, layers=layers, input_proj=into, output_proj=out)
-        named[f"{kind}_residual_vector_quantizer"] = made
+        module = Module(name, layers=layers, input_proj=into, output_proj=out)
+        quantizers[f"{kind}_residual_vector_quantizer"] = module
     parts = {
         "encoder": sound.encoder(c, "Mimi", conv, "Model"),
         "encoder_transformer": transformer(c),
         "downsample": _resampler(c, up=False),
         **alone(c).children,
-        "quantizer": Module("MimiSplitResidualVectorQuantizer", named, component=to),
+        "quantizer": Module("MimiSplitResidualVectorQuantizer", quantizers, component=to),
     }
     return Module("MimiModel", parts, part="audio")
 

@@ -26,8 +26,8 @@ def _scaled(
 
 
 def _conv(c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: int = 1) -> Module:
-    made = Conv(inputs, outputs, kernel, groups=groups, bias=False)
-    parts = {"convolution": made, "normalization": BatchNorm(outputs, eps=0.001)}
+    conv = Conv(inputs, outputs, kernel, groups=groups, bias=False)
+    parts = {"convolution": conv, "normalization": BatchNorm(outputs, eps=0.001)}
     act = activation(c.text("hidden_act", default="relu6"))
     return Module(f"{_NAME}ConvLayer", parts, activation=act, component=Component.CONV)
 

@@ -60,13 +60,13 @@ def _text(c: ModelConfig, *, alone: bool = True) -> Module:
 
 def vision_model(c: ModelConfig) -> Module:
     """The tower (a trace) as files have it."""
-    given = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
-    given |= {key: c.values[key] for key in c.values if key not in _KEYS}
-    if given.pop("image_size", None) is not None:  # all that it says is how many places there are
+    values = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
+    values |= {key: c.values[key] for key in c.values if key not in _KEYS}
+    if values.pop("image_size", None) is not None:  # all that it says is how many places there are
         image = pair(c, "image_size", "image_default_input_size", default=378)
         side = c.dim("patch_size", "image_patch_size", default=14)
-        given.setdefault("num_position_embeddings", int(patch_count(image, (side, side))))
-    tower = builder(f"{_NAME}VisionModel")(ModelConfig(given, c.path))
+        values.setdefault("num_position_embeddings", int(patch_count(image, (side, side))))
+    tower = builder(f"{_NAME}VisionModel")(ModelConfig(values, c.path))
     layers = respelled(tower, _VISION).inside("layers")
     grid = tower.tensor("positional_embedding")
     return tower.without("layers").adding(

@@ -25,13 +25,13 @@ _FLOATS = {name: f"_fp32_params.{name}" for name in ("A_log", "D", "dt_bias")}
 
 
 def audio_model(c: ModelConfig) -> Module:
-    asr, who = c.section("asr_config"), c.section("diarization_config")
+    asr, diarization = c.section("asr_config"), c.section("diarization_config")
     return Module(
         f"{_NAME}AudioModel",
         asr_encoder=builder(f"{_NAME}AsrAudioModel")(asr),
-        diarization_model=frames(who),
+        diarization_model=frames(diarization),
         asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
-        speaker_norm=LayerNorm(who.section("head_config").dim("num_speakers", default=8)),
+        speaker_norm=LayerNorm(diarization.section("head_config").dim("num_speakers", default=8)),
         part="audio",
     )
 
@@ -60,22 +60,25 @@ def model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     root, words = model(c), c.section("word_timestamp_config")
     tower, when = root.inside("audio_tower"), root.inside("word_timestamp_encoder")
-    who, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
+    diarization, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
     upsample, head = when.inside("upsampler"), Component.HEAD
     width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
     classes = Conv(width, pieces, 1, dims=1, component=head)
     sorting = Module(
         "SortformerModules",
-        first_hidden_to_hidden=who.inside("classifier", "dense"),
-        single_hidden_to_spks=who.inside("classifier", "out_proj"),
-        encoder_proj=who.inside("model", "proj"),
-        subpixel_upsample=who.inside("model", "upsampler", "conv"),
-        learnable_sil_emb=who["silence_embeds"],
+        first_hidden_to_hidden=diarization.inside("classifier", "dense"),
+        single_hidden_to_spks=diarization.inside("classifier", "out_proj"),
+        encoder_proj=diarization.inside("model", "proj"),
+        subpixel_upsample=diarization.inside("model", "upsampler", "conv"),
+        learnable_sil_emb=diarization["silence_embeds"],
         component=head,
     )
-    speakers = {"sortformer_modules": sorting, "encoder": who.inside("model", "audio_tower")}
-    tower.adding(diarization_model=Module(who.class_name, {**speakers}))
+    speakers = {
+        "sortformer_modules": sorting,
+        "encoder": diarization.inside("model", "audio_tower"),
+    }
+    tower.adding(diarization_model=Module(diarization.class_name, {**speakers}))
     hearing = respelled(tower, {"speaker_norm": "diar_norm"})
     names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     text = respelled(root.inside("language_model"), names)

@@ -30,8 +30,8 @@ def encoder(c: ModelConfig) -> nn.Module:
 
 def ctc(c: ModelConfig) -> nn.Module:
     section, words = c.section("encoder_config"), c.dim("vocab_size", default=1025)
-    made = partial(nn.Conv, dims=1, component=Component.HEAD, kind="lm_head")
-    head = made(_hidden(section), words, 1, class_name="ParakeetEncoderCTCHead")
+    make_conv = partial(nn.Conv, dims=1, component=Component.HEAD, kind="lm_head")
+    head = make_conv(_hidden(section), words, 1, class_name="ParakeetEncoderCTCHead")
     heard = auto_model(section, default_type=_ENCODER)
     return nn.Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
 

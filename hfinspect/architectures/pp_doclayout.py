@@ -127,7 +127,7 @@ def made(name: str, build: Build, first: int, detects: bool, c: ModelConfig) -> 
     stages = [f"stage{i}" for i in range(first, 5)]
     usual = {"model_type": "hgnet_v2", "out_features": stages}
     seen = c.section("backbone_config", default=usual)
-    base = build(c.with_defaults(backbone_config=seen.given), detects)
+    base = build(c.with_defaults(backbone_config=seen.file_values), detects)
     if build is second or not detects:
         return base
     return Module(f"{name}ForObjectDetection", model=base, part="vision")

@@ -64,8 +64,8 @@ def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
     first, last = Conv(channels, narrow, 1), Conv(narrow, channels, 1)
     row = ModuleList([first, Activation("ReLU"), last, Activation("Hardsigmoid")])
     parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), "convolutions": row}
-    made = Module(f"{name}SqueezeExcitationModule", parts, component=Component.CONV)
-    return made if weighed else Activation("Identity")
+    module = Module(f"{name}SqueezeExcitationModule", parts, component=Component.CONV)
+    return module if weighed else Activation("Identity")
 
 
 def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:

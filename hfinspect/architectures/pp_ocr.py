@@ -65,9 +65,9 @@ def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.
         return nn.Module(f"{o.name}SqueezeExcitationModule", parts)
 
     def residual(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
-        made = nn.Conv(inputs, outputs, kernel, bias=False)
+        conv = nn.Conv(inputs, outputs, kernel, bias=False)
         name = f"{o.name}ResidualSqueezeExcitationLayer"
-        return nn.Module(name, in_conv=made, squeeze_excitation_block=weighed(outputs))
+        return nn.Module(name, in_conv=conv, squeeze_excitation_block=weighed(outputs))
 
     first, last = [residual(size, d, 1) for size in sizes], residual(d, d // 4, 3)
     if not mobile:

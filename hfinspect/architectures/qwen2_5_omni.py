@@ -47,9 +47,9 @@ def register_thinker(
 
     def with_head(c: ModelConfig) -> Module:
         parts = speaking if c.flag("enable_audio_output", default=True) else {}
-        made = {at: build(c.section(f"{at}_config")) for at, build in parts.items()}
+        modules = {at: build(c.section(f"{at}_config")) for at, build in parts.items()}
         thinker = generation(c.section("thinker_config"), "thinker.")
-        return Module(f"{name}ForConditionalGeneration", {"thinker": thinker, **made})
+        return Module(f"{name}ForConditionalGeneration", {"thinker": thinker, **modules})
 
     bare = {**towers, "language_model": within("text_config", only_text)}
     classes = composed({f"{name}ThinkerModel": bare})

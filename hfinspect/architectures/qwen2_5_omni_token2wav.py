@@ -58,12 +58,12 @@ def diffusion(c: ModelConfig) -> nn.Module:
     joined = mel + c.dim("enc_dim", default=128) + c.dim("enc_emb_dim", default=192) + embedded
     time = nn.ModuleList([nn.Linear(256, h), nn.Activation("SiLU"), nn.Linear(h, h)])
     codes = nn.Embedding(c.dim("num_embeds", default=8193) + 1, embedded)
-    given = {"proj": nn.Linear(joined, h), "spk_encoder": speaker_encoder(c)}
+    inputs = {"proj": nn.Linear(joined, h), "spk_encoder": speaker_encoder(c)}
     return nn.Module(
         "Qwen2_5OmniToken2WavDiTModel",
         time_embed=nn.Module("DiTTimestepEmbedding", time_mlp=time, component=kind),
         text_embed=nn.Module("DiTCodecEmbedding", codec_embed=codes),
-        input_embed=nn.Module("DiTInputEmbedding", given, component=kind),
+        input_embed=nn.Module("DiTInputEmbedding", inputs, component=kind),
         transformer_blocks=nn.Layers.of(c.count("num_hidden_layers", default=22), layer),
         norm_out=time_norm(2, "_Final"),
         proj_out=nn.Linear(h, mel, component=Component.HEAD),

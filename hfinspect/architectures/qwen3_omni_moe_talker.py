@@ -18,7 +18,7 @@ END = last_norm_of(f"{NAME}TextRMSNorm")
 
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     """The width of the shared expert has no default in the config class."""
-    made = m.sparse(
+    experts = m.sparse(
         "SparseMoeBlock",
         {**m.QWEN, "experts": m.stacked() if stacked else m.each},
         count=m.counts("num_experts", "num_local_experts", default=128),
@@ -26,7 +26,7 @@ def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
         inner=384,
         shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
     )
-    return made(d.like(f"{NAME}TalkerText"), c)
+    return experts(d.like(f"{NAME}TalkerText"), c)
 
 
 TALKER = Decoder(
@@ -69,8 +69,8 @@ def talker(c: ModelConfig) -> nn.Module:
 
 def _conv(inputs: Dim, outputs: int, kernel: int, *, stride: int = 0, groups: int = 1) -> nn.Module:
     """``stride``: of a transposed one, which every other is not."""
-    made = partial(nn.Conv, dims=1, groups=groups, stride=stride or 1, transposed=stride > 0)
-    conv = made(inputs, outputs, kernel)
+    make_conv = partial(nn.Conv, dims=1, groups=groups, stride=stride or 1, transposed=stride > 0)
+    conv = make_conv(inputs, outputs, kernel)
     return nn.Module(f"{NAME}Causal{'Trans' if stride else ''}ConvNet", conv=conv)
 
 

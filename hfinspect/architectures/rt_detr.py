@@ -57,8 +57,8 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
 
 def projection(inputs: int, outputs: int, kernel: int = 1) -> nn.Module:
     """A map at another width, with a batch norm."""
-    made = nn.Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
-    return nn.Sequential(made, nn.BatchNorm(outputs))
+    conv = nn.Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
+    return nn.Sequential(conv, nn.BatchNorm(outputs))
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
@@ -106,18 +106,18 @@ def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
         "denoising_class_embed": c.count("num_denoising", default=100) and c.num_labels + 1,
         "weight_embedding": c.dim("num_queries", default=300) if learned else 0,
     }
-    made = {k: nn.Embedding(n, d, kind="detection_token") for k, n in tables.items() if n}
-    made["enc_output"] = nn.Sequential(nn.Linear(d, d), deformable.norm(c, d))
-    return {**made, "enc_score_head": deformable.label_scores(c, d), "enc_bbox_head": boxes}
+    embeddings = {k: nn.Embedding(n, d, kind="detection_token") for k, n in tables.items() if n}
+    embeddings["enc_output"] = nn.Sequential(nn.Linear(d, d), deformable.norm(c, d))
+    return {**embeddings, "enc_score_head": deformable.label_scores(c, d), "enc_bbox_head": boxes}
 
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:
     """Labels and boxes after every layer, which the decoder holds; in V2 the top as well."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
     base, sizes = model(name, c), (d, d, d, 4)
-    given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))
-    base.inside("decoder").children |= given()
-    tops = given("model.decoder" if c.tied() else None) if name == _SECOND else {}
+    make_heads = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))
+    base.inside("decoder").children |= make_heads()
+    tops = make_heads("model.decoder" if c.tied() else None) if name == _SECOND else {}
     return nn.Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 

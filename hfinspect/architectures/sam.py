@@ -98,11 +98,11 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     scored = d, c.dim("iou_head_hidden_dim", default=256), masks
     if name == "Sam":
         # The rate between streams is the block's own default, not the config's.
-        made, mlp, out, inner = forward, _mlp(c, d, wide, "relu"), "out_proj", d // 2
+        make_mlp, mlp, out, inner = forward, _mlp(c, d, wide, "relu"), "out_proj", d // 2
         eps: float | None = c.number("layer_norm_eps", default=1e-6)
     else:  # whose config has no layer_norm_eps, and whose MLP is as deep as the transformer
-        made, out, inner, eps = partial(forward, act="relu"), "o_proj", narrow, None
-        mlp = made((d, wide, d), depth)
+        make_mlp, out, inner, eps = partial(forward, act="relu"), "o_proj", narrow, None
+        mlp = make_mlp((d, wide, d), depth)
     look = partial(narrowed_attention, f"{name}Attention", d, out=out)
     (own, cross, last), normed = map(look, (d, inner, narrow)), nn.LayerNorm(d, eps=eps)
     first = {"self_attn": own, "layer_norm1": normed, "cross_attn_token_to_image": cross}
@@ -115,8 +115,8 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     parts["transformer"] = nn.Module(f"{name}TwoWayTransformer", {"layers": layers, **final})
     parts |= {"upscale_conv1": larger(d, d // 4), "upscale_conv2": larger(d // 4, d // 8)}
     parts["upscale_layer_norm"] = norm(name, d // 4)
-    parts["output_hypernetworks_mlps"] = nn.ModuleList([made((d, d, d // 8), 3)] * int(masks))
-    scores = made(scored, c.count("iou_head_depth", default=3), at=Component.HEAD)
+    parts["output_hypernetworks_mlps"] = nn.ModuleList([make_mlp((d, d, d // 8), 3)] * int(masks))
+    scores = make_mlp(scored, c.count("iou_head_depth", default=3), at=Component.HEAD)
     return nn.Module(f"{name}MaskDecoder", parts, iou_prediction_head=scores, part="vision")
 
 

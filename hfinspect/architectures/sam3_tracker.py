@@ -92,14 +92,14 @@ def parts(name: str, c: ModelConfig, kind: str = "") -> nn.Module:
     if name == _IMAGE:
         return sam2.prompted(c, name)
     d, at = width(c), "memory_attention_feed_forward_hidden"
-    made: dict[str, nn.Module] = {
+    children: dict[str, nn.Module] = {
         "self_attn": rope_attention(c),
         "cross_attn_image": rope_attention(c, 64),  # no key of the config
         **up_down(d, c.dim(f"{at}_size", default=2048), "linear1", "linear2"),
         **{f"layer_norm{i}": nn.LayerNorm(d) for i in (1, 2, 3)},
         "activation": activation(c.text(f"{at}_act", default="relu")),
     }
-    layer = nn.Module("Sam2MemoryAttentionLayer", made)
+    layer = nn.Module("Sam2MemoryAttentionLayer", children)
     return sam2.prompted(c, name, kind, **memory(c, layer, 4))
 
 

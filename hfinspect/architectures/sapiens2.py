@@ -81,12 +81,12 @@ def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None 
 def _convolutions(inputs: Dim, sizes: Sizes, shuffled: bool | None = None) -> dict[str, Module]:
     """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each; transposed ones
     where nothing is ``shuffled``."""
-    made, up = dict[str, Module](), shuffled is False
+    children, up = dict[str, Module](), shuffled is False
     to = partial(Conv, bias=not up, transposed=up, component=Component.HEAD)
     for i, (channels, kernel) in enumerate(sizes):
-        made[str(3 * i)] = to(inputs, 4 * channels if shuffled else channels, kernel)
+        children[str(3 * i)] = to(inputs, 4 * channels if shuffled else channels, kernel)
         inputs = channels
-    return made
+    return children
 
 
 def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:

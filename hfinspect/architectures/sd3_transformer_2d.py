@@ -12,8 +12,8 @@ from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Modul
 def _modulation(class_name: str, width: int, parts: int) -> Module:
     """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time."""
     bare, linear = LayerNorm(width, eps=1e-6, weight=False), Linear(width, parts * width)
-    made = {"silu": Activation("SiLU"), "linear": linear, "norm": bare}
-    return Module(class_name, made, component=Component.NORM)
+    children = {"silu": Activation("SiLU"), "linear": linear, "norm": bare}
+    return Module(class_name, children, component=Component.NORM)
 
 
 def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:

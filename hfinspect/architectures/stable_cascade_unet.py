@@ -22,19 +22,19 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
     if not isinstance(given, list) or len(given) != count:
         raise c.error(key, given, f"{count} lists, one per level")
     each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(given)}, c.path)
-    rows = [each.strings(at) for at in each.given]
+    rows = [each.strings(at) for at in each.file_values]
     if unknown := {name for names in rows for name in names} - {*ROW}:
         raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
     embedded = c.dim("timestep_ratio_embedding_dim", default=64)
     times = c.strings("timestep_conditioning_type", default=("sca", "crp"))
-    made = partial(level, c, embedded=embedded, times=times)
+    make_level = partial(level, c, embedded=embedded, times=times)
     switched = c.has(key := "switch_level")
     if switched and (count_given := len(c.flags(key))) < count - 1:
         raise c.miscounted(key, count_given, f"at least {count - 1}")
     levels, scalers, mappers = list[nn.Module](), list[nn.Module](), list[nn.Module]()
     for i, deep, repeated in zip(range(count)[:: -1 if up else 1], layers, repeats, strict=True):
         width, wider = channels[i], up and i < count - 1
-        blocks = made(rows[i], int(deep), width, condition, heads=heads[i], wider=wider)
+        blocks = make_level(rows[i], int(deep), width, condition, heads=heads[i], wider=wider)
         levels.append(nn.ModuleList(blocks))
         change = resized(channels[i - 1], width, up=up, switched=switched)
         scalers.append(change if i else nn.Activation("Identity"))

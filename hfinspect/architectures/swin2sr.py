@@ -60,11 +60,11 @@ def _doubling(c: ModelConfig, scale: int) -> nn.Module:
     if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
     steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
-    made, shuffle = nn.Module("Upsample"), nn.Activation("PixelShuffle")
+    upsample, shuffle = nn.Module("Upsample"), nn.Activation("PixelShuffle")
     for step, more in steps.items():
         conv = nn.Conv(_FEATURES, more * _FEATURES, 3)
-        made.adding(**{f"convolution{step}": conv, f"pixelshuffle{step}": shuffle})
-    return made
+        upsample.adding(**{f"convolution{step}": conv, f"pixelshuffle{step}": shuffle})
+    return upsample
 
 
 def super_resolution(c: ModelConfig) -> nn.Module:

@@ -30,8 +30,8 @@ def parts(d: Decoder, c: ModelConfig) -> dict[str, Module | Parameter]:
     """What encoder and decoder are made of. Raises ConfigError for ``layer_types`` of another
     number than there are layers."""
     layer_types(c, c.count("num_hidden_layers", default=d.num_hidden_layers), str)
-    made = d.model(c).children
-    return {name: made[name] for name in ("embed_tokens", "norm", "layers", "rotary_emb")}
+    children = d.model(c).children
+    return {name: children[name] for name in ("embed_tokens", "norm", "layers", "rotary_emb")}
 
 
 def register_sides(
@@ -72,8 +72,8 @@ def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
 
 
 def _side(d: Decoder, c: ModelConfig, key: str) -> Module:
-    made = parts(d, c.section(key).with_defaults(num_key_value_heads=4))
-    return Module(f"T5Gemma{key.title()}", made)
+    sides = parts(d, c.section(key).with_defaults(num_key_value_heads=4))
+    return Module(f"T5Gemma{key.title()}", sides)
 
 
 def model(c: ModelConfig) -> Module:

@@ -23,7 +23,7 @@ def _plain(c: ModelConfig, *, control: bool) -> Ladder:
     dropped = _FOREIGN + ("time_cond_proj_dim" if control else _OF_CONTROL)
     if control or c.text("addition_embed_type") != "text_time":
         dropped += " addition_embed_type"
-    values = {key: value for key, value in c.given.items() if key not in dropped.split()}
+    values = {key: value for key, value in c.file_values.items() if key not in dropped.split()}
     if heads := values.pop("num_attention_heads", None):
         values["attention_head_dim"] = heads
     if control:
@@ -61,7 +61,7 @@ def _motion_module(
 
 def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = True) -> Layers:
     """Rungs with a motion module next to each residual block."""
-    blocks, count, made = ladder.way(up=up), len(ladder.channels), partial(_motion_module, c)
+    blocks, count, make_motion = ladder.way(up=up), len(ladder.channels), partial(_motion_module, c)
     sizes = list(zip(ladder.channels, per_block(c, _HEADS, count, 8), strict=True))
     deep = depths(c, _DEPTH, count, up=up)
     for block, size, depth in zip(blocks, sizes[::-1] if up else sizes, deep, strict=True):
@@ -69,7 +69,7 @@ def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = T
         each = list(depth) if isinstance(depth, tuple) else [depth] * resnets
         if len(each) != resnets:
             raise c.error(_DEPTH, each, f"{resnets} entries, one per layer")
-        modules = ModuleList(made(*size, int(n), twice=twice) for n in each)
+        modules = ModuleList(make_motion(*size, int(n), twice=twice) for n in each)
         block.adding(motion_modules=modules).called(block.class_name.replace("2D", "Motion"))
     return Layers(blocks)
 
@@ -108,9 +108,9 @@ def sparse_control(c: ModelConfig) -> Module:
     first, name = ladder.channels[0], "SparseControlNetConditioningEmbedding"
     seen = seen + 1 if c.flag("concat_conditioning_mask", default=True) else seen
     simple = c.flag("use_simplified_condition_embedding", default=True)
-    given = Conv(seen, first, 3) if simple else condition_encoder(c, first, seen).called(name)
+    condition = Conv(seen, first, 3) if simple else condition_encoder(c, first, seen).called(name)
     down, middle = _moving(c, ladder, twice=False), _middle(c, ladder, moving=False)
-    return control_net("SparseControlNetModel", ladder, given, down, middle)
+    return control_net("SparseControlNetModel", ladder, condition, down, middle)
 
 
 _CLASSES = {"UNetMotionModel": model, "SparseControlNetModel": sparse_control}

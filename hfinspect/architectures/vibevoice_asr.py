@@ -7,16 +7,16 @@ from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text, towers, given = decoder(c, "qwen2"), dict[str, Module](), dict[str, Module]()
+    text, towers, connectors = decoder(c, "qwen2"), dict[str, Module](), dict[str, Module]()
     norm = RMSNorm(h := text.hidden, class_name="VibeVoiceAsrRMSNorm")
     for name, width in (("acoustic", 64), ("semantic", 128)):
         key = f"{name}_tokenizer_encoder"
         towers[key], frame = section(c, f"{key}_config", ENCODER, width)
-        given |= {f"{name}_linear_1": Linear(frame, h), f"{name}_norm": norm}
-        given[f"{name}_linear_2"] = Linear(h, h)
+        connectors |= {f"{name}_linear_1": Linear(frame, h), f"{name}_norm": norm}
+        connectors[f"{name}_linear_2"] = Linear(h, h)
     return {
         **towers,
-        "multi_modal_projector": projector("VibeVoiceAsrMultiModalProjector", **given),
+        "multi_modal_projector": projector("VibeVoiceAsrMultiModalProjector", **connectors),
         "language_model": language_model(text, head=head, tied=False),
     }
 

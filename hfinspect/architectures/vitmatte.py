@@ -9,15 +9,15 @@ from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Seq
 
 def model(c: ModelConfig) -> Module:
     def conv(inputs: int, outputs: int, stride: int = 2) -> Module:
-        made, norm = Conv(inputs, outputs, 3, bias=False, stride=stride), BatchNorm(outputs)
-        parts = {"conv": made, "batch_norm": norm, "relu": Activation("ReLU")}
+        conv, norm = Conv(inputs, outputs, 3, bias=False, stride=stride), BatchNorm(outputs)
+        parts = {"conv": conv, "batch_norm": norm, "relu": Activation("ReLU")}
         return Module("VitMatteBasicConv3x3", parts)
 
     section = c.section("backbone_config")
     network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
-    given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
-    fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32), count=len(given) + 1)
-    maps = (section.dim("num_channels", default=3), *given)
+    widths = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
+    fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32), count=len(widths) + 1)
+    maps = (section.dim("num_channels", default=3), *widths)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
         Module("VitMatteFusionBlock", conv=conv(came + seen, made, 1))

@@ -24,7 +24,7 @@ def _patches(c: ModelConfig, channels: Dim) -> Module:
 def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module) -> Module:
     """Wan's own tree, which is a trace, and what it has ``more``. ``out_channels`` that are 0 or
     null mean as many as the ``latents`` have."""
-    values = {key: value for key, value in c.given.items() if key in _KEYS}
+    values = {key: value for key, value in c.file_values.items() if key in _KEYS}
     root = builder("WanTransformer3DModel")(ModelConfig(values, c.path))
     empty = c.says("out_channels") and not c.raw("out_channels")
     out = latents if empty else c.dim("out_channels", default=16)

@@ -23,21 +23,21 @@ def model(c: ModelConfig) -> Module:
     area, condition = c.dim("patch_size", default=2) ** 2, c.dim("c_cond", default=1024)
     inputs, outputs = c.dim("c_in", default=4) * area, 2 * c.dim("c_out", default=4) * area
     effnet, count = Conv(c.dim("effnet_embd", default=16), condition, 1), len(widths)
-    given = c.flags("inject_effnet", default=(False, True, True, True), count=count)
-    mapped = [str(i) for i, mapped in enumerate((*given, *given[::-1])) if mapped]
+    injected = c.flags("inject_effnet", default=(False, True, True, True), count=count)
+    mapped = [str(i) for i, mapped in enumerate((*injected, *injected[::-1])) if mapped]
     seen, end = c.dim("clip_embd", default=1024), ends(inputs, widths[0], outputs)
     heads = c.dims("nhead", default=(-1, 10, 20, 20), minimum=-1, count=count)
     repeats = c.dims("blocks", default=(4, 4, 14, 4), minimum=0, maximum=MAX_COUNT, count=count)
     words = c.strings("level_config", default=("CT", "CTA", "CTA", "CTA"), count=count)
     if set("".join(words)) - set("CTA"):
         raise c.error("level_config", words, "words of C, T and A")
-    made = partial(level, c, embedded=c.dim("c_r", default=64))
+    make_level = partial(level, c, embedded=c.dim("c_r", default=64))
 
     def rung(i: int, width: Dim, up: bool) -> Module:
         """Some are given what EfficientNet makes of the image."""
-        skip, wider = condition if given[i] else 0, up and i < count - 1
+        skip, wider = condition if injected[i] else 0, up and i < count - 1
         names, deep = [_BLOCKS[x] for x in words[i]], int(repeats[i])
-        blocks = made(names, deep, width, condition, heads=heads[i], skip=skip, wider=wider)
+        blocks = make_level(names, deep, width, condition, heads=heads[i], skip=skip, wider=wider)
         change = [resized(widths[i - 1], width, up=up)] if i else []
         return ModuleList([*blocks, *change] if up else [*change, *blocks])
 

@@ -73,7 +73,7 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
 
 
 def _higgs(c: ModelConfig) -> Module:
-    heard = {"mask_time_prob": 0.0, **c.section("semantic_model_config").given}
+    heard = {"mask_time_prob": 0.0, **c.section("semantic_model_config").file_values}
     built = model(c.with_values(semantic_model_config=heard), projected=True)
     return renamed(built, "Xcodec", "HiggsAudioV2Tokenizer")
 

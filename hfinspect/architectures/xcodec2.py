@@ -65,9 +65,11 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
 
 def _resampled(c: ModelConfig) -> nn.Module:
     """NeuCodec's sound has another rate than what it listens to."""
-    given = c.dim("input_sampling_rate", default=16000)
-    made = c.dim("output_sampling_rate", default=24000)
-    return renamed(model(c, int(hop(c) * int(made) / int(given))), "Xcodec2", "NeuCodec")
+    input_rate = c.dim("input_sampling_rate", default=16000)
+    output_rate = c.dim("output_sampling_rate", default=24000)
+    return renamed(
+        model(c, int(hop(c) * int(output_rate) / int(input_rate))), "Xcodec2", "NeuCodec"
+    )
 
 
 register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, model), "audio")

@@ -99,7 +99,7 @@ def shared_layers(
 
 def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=54)))
-    both = [c.given.get(name) for name in ("layers_block_type", "layer_types")]
+    both = [c.file_values.get(name) for name in ("layers_block_type", "layer_types")]
     if None not in both and both[0] != both[1]:  # the slots are counted by the one that goes unused
         raise c.error("layer_types", both[1], "what layers_block_type says")
     blocks = c.dim("num_mem_blocks", default=1, maximum=_MAX_BLOCKS)

@@ -99,7 +99,7 @@ def metric_head(c: ModelConfig) -> nn.Module:
 
 def model(config: ModelConfig) -> nn.Module:
     section = config.section("backbone_config", default=config_defaults("zoedepth"))
-    c = config.with_values(backbone_config=section.given)
+    c = config.with_values(backbone_config=section.file_values)
     added = c.flag("add_projection", default=False)
     more = {"projection": _conv(256, 256, 3)} if added else {}
     up = nn.Activation("Upsample")

@@ -36,17 +36,17 @@ def run_audit(
     reference: Checkpoint | None = None,
     reference_name: str | None = None,
     progress: Progress | None = None,
-    made: Predicted | None = None,
+    predicted: Predicted | None = None,
     shards: Sequence[Shard] = (),
 ) -> AuditResult:
-    """Audit what ``source`` serves; ``made`` is a prediction that is there already, ``shards`` are
-    weight files whose headers were read already.
+    """Audit what ``source`` serves; ``predicted`` is a prediction that there is already, ``shards``
+    are weight files whose headers were read.
 
     Raises UsageError for unknown codes, AccessErrors.
     """
     rules = chosen(select, ignore, deep=deep)
     known = {shard.file: shard for shard in shards}
-    collector = Collector(source, file, deep, reference, reference_name, progress, made, known)
+    collector = Collector(source, file, deep, reference, reference_name, progress, predicted, known)
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):

@@ -125,10 +125,10 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> WeightChoice | None:
     if not name.is_index:
         rest = tuple(item for item in others if item.path != pick)
         return WeightChoice(name.format, (pick,), because, others=rest, picked=True)
-    same = [item for item in candidates(files) if item.index == pick]
-    shards = tuple(item.path for item in same[0].files) if same else ()
+    siblings = [item for item in candidates(files) if item.index == pick]
+    shards = tuple(item.path for item in siblings[0].files) if siblings else ()
     rest = tuple(item for item in others if item.path not in (pick, *shards))
-    missing = same[0].missing if same else ()
+    missing = siblings[0].missing if siblings else ()
     return WeightChoice(name.format, shards, because, pick, missing, False, rest, picked=True)
 
 
@@ -172,8 +172,8 @@ def candidates(files: Mapping[str, FileEntry]) -> list[WeightCandidate]:
 def _attach_index(index: WeightName, candidates: list[WeightCandidate]) -> None:
     """Give the index to the numbered shards of its name; failing these, it stands for files of
     other names, if there are any that it could mean."""
-    same = [item for item in candidates if _place(item.first) == _place(index)]
-    numbered = [item for item in same if item.first.shards is not None]
+    siblings = [item for item in candidates if _place(item.first) == _place(index)]
+    numbered = [item for item in siblings if item.first.shards is not None]
     if numbered:
         # Several numberings under one name are leftovers of another save: the index will say.
         max(numbered, key=lambda item: (item.complete, item.size)).index = index.path
@@ -183,7 +183,7 @@ def _attach_index(index: WeightName, candidates: list[WeightCandidate]) -> None:
         for item in candidates
         if item.first.directory == index.directory and item.first.format == index.format
     ]
-    if [item for item in others if item not in same] or not others:
+    if [item for item in others if item not in siblings] or not others:
         candidates.append(WeightCandidate(index, index=index.path))
 
 
@@ -221,10 +221,10 @@ def _missing_numbers(files: list[WeightName]) -> tuple[str, ...]:
     if not files or files[0].shards is None:
         return ()
     first, count = files[0], files[0].shards
-    there = {name.number for name in files}
-    start = 0 if 0 in there else 1
+    numbers = {name.number for name in files}
+    start = 0 if 0 in numbers else 1
     absent = [
-        number for number in range(start, start + min(count, MAX_SHARDS)) if number not in there
+        number for number in range(start, start + min(count, MAX_SHARDS)) if number not in numbers
     ]
     assert first.number is not None
     return tuple(_renumbered(first, number) for number in absent)

@@ -37,11 +37,11 @@ def rounds_of(
     try:
         return (yield from WeightReading(source, files, choice, count, refused).rounds())
     except UnsupportedFormatError as error:
-        now = (*refused, error)
+        refusals = (*refused, error)
         following = copy_beside(scope, choice, {*tried, error.subject})
-        if following is None or len(now) == MAX_REFUSED:
-            raise now[0] from None
-        return (yield from rounds_of(source, files, following, scope, count, now))
+        if following is None or len(refusals) == MAX_REFUSED:
+            raise refusals[0] from None
+        return (yield from rounds_of(source, files, following, scope, count, refusals))
     except (MalformedError, EntryNotFoundError) as error:
         _name_the_other(error, copy_beside(scope, choice, tried))
         raise

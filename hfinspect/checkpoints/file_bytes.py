@@ -122,16 +122,16 @@ class FirstGuess:
         if self._is_near:
             return PREFIX_BYTES
         result_of(self._come)
-        named = self._named.get(path)
-        if named is not None:
-            return header_bound(len(named), names_bytes(named), size)
+        indexed = self._named.get(path)
+        if indexed is not None:
+            return header_bound(len(indexed), names_bytes(indexed), size)
         names = self._names.get(path)
         return self._seen if names is None else header_bound(*names, size)
 
     def compare(self, path: str, names: set[str]) -> None:
         """Compare the names in a header with those that an index says."""
-        named = self._named.get(path)
-        if named is not None and len(names) == len(named) and names.issuperset(named):
+        indexed = self._named.get(path)
+        if indexed is not None and len(names) == len(indexed) and names.issuperset(indexed):
             self._confirmed.add(path)
 
     def all_confirmed(self, paths: Collection[str]) -> bool:

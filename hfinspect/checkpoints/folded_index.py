@@ -35,16 +35,16 @@ _Group = tuple[str, str]
 class FoldedMap(Mapping[str, str]):
     """Name -> shard, in the order of the index; no name is there twice.
 
-    ``groups`` are patterns with their shards; ``which`` is the group of each name, and ``keys`` are
-    the keys of each group's names, in order.
+    ``groups`` are patterns with their shards; ``group_numbers`` is the group of each name, and
+    ``keys`` are the keys of each group's names, in order.
     """
 
     def __init__(
-        self, groups: Sequence[_Group], which: Sequence[int], keys: Sequence[Sequence[int]]
+        self, groups: Sequence[_Group], group_numbers: Sequence[int], keys: Sequence[Sequence[int]]
     ) -> None:
         self.groups = tuple(groups)
         self.keys_of = tuple(keys)
-        self._which = which
+        self._which = group_numbers
 
     @property
     def shards(self) -> set[str]:
@@ -132,7 +132,7 @@ def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
     TooManyShardsError."""
     seen: set[object] = set()
     numbers: defaultdict[tuple[str, object], int] = defaultdict(count().__next__)
-    which = array("I")
+    group_numbers = array("I")
     grouped: list[array[int]] = []
     for pairs in pieces:
         if not pairs:
@@ -145,14 +145,14 @@ def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
             raise TooManyShardsError
         patterns, keys = fold_names(names)
         groups = list(map(numbers.__getitem__, zip(patterns, shards, strict=True)))
-        which.extend(groups)
+        group_numbers.extend(groups)
         while len(grouped) < len(numbers):
             grouped.append(array("Q"))
         for group, key in zip(groups, keys, strict=True):
             grouped[group].append(key)
     named = [(pattern, str(shard)) for pattern, shard in numbers]
     patterns_of = zip((pattern for pattern, _ in named), grouped, strict=True)
-    return FoldedMap(named, which, grouped) if are_distinct(patterns_of) else None
+    return FoldedMap(named, group_numbers, grouped) if are_distinct(patterns_of) else None
 
 
 def named_shards(weight_map: Mapping[str, str]) -> set[str]:

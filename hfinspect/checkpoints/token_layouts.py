@@ -58,9 +58,7 @@ def _layouts() -> tuple[Mapping[str, PieceLayout], Mapping[str, str]]:
 
 
 def with_class_ids(
-    table: TokenTable | None,
-    configs: Sequence[Mapping[str, object]],
-    model: Mapping[str, object],
+    table: TokenTable | None, configs: Sequence[Mapping[str, object]], model: Mapping[str, object]
 ) -> TokenTable | None:
     """The table with the ids of its class, by tokenizer_config.json and special_tokens_map.json
     (``configs``) and the model's config.json.
@@ -166,11 +164,11 @@ def appended(
     named = [roles[role] for role in ROLES if role in roles]
     further = next((_further(file, config) for file, config in configs if _has(config)), None)
     named += islice(further or (), MAX_ADDED)
-    known = {*table.ids, *table.given, *(one.content for one in added)}
+    known = {*table.ids, *table.assigned_ids, *(one.content for one in added)}
     numbers = (one.id for one in added if table.id_of(one.content) is None)
     following = max(
         len(table.ids),
-        *(number + 1 for number in table.given.values()),
+        *(number + 1 for number in table.assigned_ids.values()),
         *(number + 1 for number in numbers),
         0,
     )

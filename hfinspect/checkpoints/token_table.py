@@ -88,15 +88,15 @@ class TokenTable:
     @cached_property
     def highest(self) -> int:
         """The highest id; -1 where there is none."""
-        return max([*self.ids.values(), *self.given.values()], default=-1)
+        return max([*self.ids.values(), *self.assigned_ids.values()], default=-1)
 
     def id_of(self, token: str) -> int | None:
         """The id of a token of the vocabulary or of an added one, as the library gives it."""
         known = self.ids.get(token)
-        return self.given.get(token) if known is None else known
+        return self.assigned_ids.get(token) if known is None else known
 
     @cached_property
-    def given(self) -> Mapping[str, int]:
+    def assigned_ids(self) -> Mapping[str, int]:
         """Added token -> the id that the tokenizers library gives it."""
         return {one.content: one.given for one in self.added if one.given is not None}
 
@@ -228,7 +228,7 @@ def _added(path: str, items: object, ids: Mapping[str, int]) -> tuple[AddedToken
     if isinstance(items, list) and len(items) > MAX_ADDED:
         text = f"adds {len(items):,} tokens"
         raise LimitError(path, text, expected=f"at most {MAX_ADDED:,}")
-    given: dict[str, int] = {}
+    assigned: dict[str, int] = {}
     following = len(ids)
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
@@ -236,12 +236,12 @@ def _added(path: str, items: object, ids: Mapping[str, int]) -> tuple[AddedToken
         content, number = item.get("content"), item.get("id")
         if not isinstance(content, str) or type(number) is not int or not 0 <= number < MAX_ID:
             continue
-        if content and content not in given:
-            given[content] = ids.get(content, following)
-            following = max(following, given[content] + 1) if content not in ids else following
+        if content and content not in assigned:
+            assigned[content] = ids.get(content, following)
+            following = max(following, assigned[content] + 1) if content not in ids else following
         special = item.get("special")
         flag = special if isinstance(special, bool) else None
-        tokens.append(AddedToken(content, number, flag, path, given.get(content)))
+        tokens.append(AddedToken(content, number, flag, path, assigned.get(content)))
     return tuple(tokens)
 
 
@@ -282,21 +282,21 @@ def id_conflicts(table: TokenTable | None, added: Iterable[AddedToken]) -> Itera
         return
     taken = {number: token for token, number in table.ids.items()}
     for one in added:
-        given = table.given.get(one.content)
+        assigned = table.assigned_ids.get(one.content)
         token = clean(one.content, _SHOWN)
         if one.file != table.file:
             known = table.id_of(one.content)
             if known is not None and known != one.id:
                 text = f"{token} has id {one.id:,} here and {known:,} in {table.file}"
                 yield Finding(CONFLICT, text, one.file)
-        elif given is None:
+        elif assigned is None:
             continue
-        elif given != one.id:
-            text = f"{token} has id {one.id:,}; the tokenizers library gives it {given:,}"
+        elif assigned != one.id:
+            text = f"{token} has id {one.id:,}; the tokenizers library gives it {assigned:,}"
             yield Finding(CONFLICT, text, one.file, severity="error")
-        elif taken.get(given, one.content) != one.content:
-            other = clean(taken[given], _SHOWN)
-            text = f"{token} has id {given:,}, which {other} of the vocabulary has too"
+        elif taken.get(assigned, one.content) != one.content:
+            other = clean(taken[assigned], _SHOWN)
+            text = f"{token} has id {assigned:,}, which {other} of the vocabulary has too"
             yield Finding(CONFLICT, text, one.file, severity="error")
 
 

@@ -91,9 +91,9 @@ class WeightReading:
         self._take_cached()
         yield from self._with_alternatives(index if by_one and self.index is None else None)
         with collector_paused():
-            made = [self._shard(path) for path in self._present()]
+            shards = [self._shard(path) for path in self._present()]
             self._keep_headers(self._parsed)
-            return self._checkpoint(made)
+            return self._checkpoint(shards)
 
     def _with_alternatives(
         self, index: Task | None

@@ -13,7 +13,7 @@ from ..core.choices import listed
 from ..core.read_fields import ModelPart
 from ..reports.registry import OF_FINDINGS, OF_RULES
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
     from ..auditing.baseline import Key
@@ -145,8 +145,8 @@ def audit(
                     reference=reference,
                     deep=deep,
                     pointers=pointers,
-                    **given(part),
-                    **access.given(),
+                    **arguments_of(part),
+                    **access.arguments(),
                     progress=progress,
                 )
                 return without_known(result, known)

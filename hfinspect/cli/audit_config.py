@@ -58,8 +58,8 @@ def find_config(targets: Sequence[str], named: Path | None) -> tuple[AuditConfig
         if table is None:
             raise UsageError(f"--config {named}", "has no table [tool.hfinspect]")
         return _checked(named, table), ""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    directory = Path.cwd()
+    for folder in (directory, *directory.parents):
         path = folder / "pyproject.toml"
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             continue

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def directory() -> str:
     """HFINSPECT_CACHE, or the platform's cache directory."""
-    named = os.environ.get("HFINSPECT_CACHE")
-    if named:
-        return named
+    path = os.environ.get("HFINSPECT_CACHE")
+    if path:
+        return path
     from platformdirs import user_cache_dir
 
     return user_cache_dir("hfinspect", appauthor=False)

@@ -12,7 +12,7 @@ from ..core.read_fields import FromSource, WithOverrides
 from ..core.records import dataclass
 from ..errors import UsageError
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
     from ..analysis.differences import Comparison
@@ -67,7 +67,7 @@ def compare(
         raise UsageError("--sample and --values", "exclude each other", expected="one of them")
     compared = [*models, *models] if reading.overrides and len(models) == 1 else models
     method: WeightMethod | None = "sample" if sample else "values" if values else None
-    reads = {**given(reading), **access.given(), "weights": method}
+    reads = {**arguments_of(reading), **access.arguments(), "weights": method}
     shown = show(compared, reads, format_, output)
     if not shown.same_structure:
         raise typer.Exit(1)

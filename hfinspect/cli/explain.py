@@ -14,7 +14,7 @@ from ..core.records import dataclass
 from ..errors import UsageError
 from ..reports.registry import OF_FORMULAS
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
     from ..core.explanation import Explanation
@@ -86,11 +86,13 @@ def explain(
     if not of_cache and cache != CacheFlags():
         raise UsageError("--context, --batch, --engine and --kv-dtype", "need --cache")
     # The model may be open already.
-    reads: dict[str, Any] = {**given(reading), **access.given(), "session": ctx.obj}
+    reads: dict[str, Any] = {**arguments_of(reading), **access.arguments(), "session": ctx.obj}
     explanation: Explanation | CacheDerivation
     with reading_line(model, revision=reading.revision) as progress:
         if of_cache:
-            explanation = api.explain_cache(model, **given(cache), **reads, progress=progress)
+            explanation = api.explain_cache(
+                model, **arguments_of(cache), **reads, progress=progress
+            )
         else:
             explanation = api.explain(model, against=against, **reads, progress=progress)
     canvas = canvas_of_stdout() if output is None else FILE

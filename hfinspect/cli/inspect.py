@@ -10,7 +10,7 @@ from ..core.read_fields import AtRevision, FromSource, OneFile, WithOverrides
 from ..core.records import dataclass
 from ..errors import UsageError
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -62,10 +62,10 @@ def inspect(
                 "need one model, but several were given",
                 hint="write the revision with its model: org/name@revision",
             )
-        show(models, {**access.given(), "source": reading.source}, format_, output)
+        show(models, {**access.arguments(), "source": reading.source}, format_, output)
         return
     from .shown_model import show_model
 
     # The model may be open already.
-    reads = {**given(reading, part), **access.given(), "session": ctx.obj}
+    reads = {**arguments_of(reading, part), **access.arguments(), "session": ctx.obj}
     show_model(models[0], reads, by=by, format_=format_, output=output, update=update)

@@ -40,7 +40,7 @@ class NamedTargets:
         return (Item(name) for name in islice(self.names(), self.limit))
 
 
-def named(text: str | None, recursive: bool, limit: int | None) -> NamedTargets:
+def listed_targets(text: str | None, recursive: bool, limit: int | None) -> NamedTargets:
     """The targets of a list file, of standard input, or below a directory."""
     if text is None:
         raise UsageError(

@@ -12,7 +12,7 @@ from ..core.memory_options import InferenceOptions, TrainingOptions
 from ..core.progress import joined
 from ..core.read_fields import ModelReading
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
     from ..core.footprint import Memory
@@ -71,11 +71,11 @@ def memory(
     if not models:
         raise UsageError("memory", "needs a model", expected="hfinspect memory MODEL")
     # The model may be open already.
-    reads = {**given(reading), **access.given(), "session": ctx.obj}
+    reads = {**arguments_of(reading), **access.arguments(), "session": ctx.obj}
     if quantize is not None:
         _quantized(models, quantize, reads, format_, output)
         return
-    arguments: dict[str, Any] = {**given(inference, training), **reads}
+    arguments: dict[str, Any] = {**arguments_of(inference, training), **reads}
     if len(models) > 1:
         _compared(models, arguments, format_, output)
         return

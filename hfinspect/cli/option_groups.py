@@ -29,8 +29,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**values: Any) -> None:
-        made = {name: group(**_taken(group, values)) for name, group in groups.items()}
-        command(**values, **made)
+        by_group = {name: group(**_taken(group, values)) for name, group in groups.items()}
+        command(**values, **by_group)
 
     vars(called).pop("__wrapped__")
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def given(*groups: Any) -> dict[str, Any]:
+def arguments_of(*groups: Any) -> dict[str, Any]:
     """The values of groups by the names that the library has for them."""
     return {name: getattr(group, name) for group in groups for name in options_of(type(group))}
 

@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..reports.registry import FORMATS, PICTURED
 from ..sources.access_options import LoginOptions
 from .cache_directory import header_cache
-from .option_groups import flag_of, given
+from .option_groups import arguments_of, flag_of
 
 if TYPE_CHECKING:
     from ..sources.header_cache import HeaderCache
@@ -58,12 +58,12 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
         output = None if given_path is None else Path(given_path)
         meant = SUFFIXES.get(output.suffix.lower(), ()) if output is not None else ()
         source: Any = ctx.get_parameter_source(param.name or "")
-        given = source is not None and source.name == "COMMANDLINE"
+        is_typed = source is not None and source.name == "COMMANDLINE"
         if not meant:
             if output is not None and output.suffix.lower() in FOREIGN:
                 raise _no_format_of(output, known)
             return value
-        if given and value in known and value not in meant:
+        if is_typed and value in known and value not in meant:
             endings = [ending for ending, formats in SUFFIXES.items() if value in formats]
             raise UsageError(
                 f"--format {value}",
@@ -71,7 +71,7 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
                 expected=f"a name that ends with {' or '.join(endings)}" if endings else None,
                 hint="without --format the ending decides",
             )
-        if given:
+        if is_typed:
             return value
         if meant[0] not in known:
             near = next((other for other in meant if other in known), None)
@@ -203,6 +203,6 @@ class HeaderFlags:
 class AccessFlags(HeaderFlags, LoginOptions):
     """How a model is reached, and what of it is shown meanwhile."""
 
-    def given(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """As arguments of a verb."""
-        return {**given(self), "cache": self.cache}
+        return {**arguments_of(self), "cache": self.cache}

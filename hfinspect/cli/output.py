@@ -22,14 +22,14 @@ def canvas_of_stdout() -> Canvas:
     out = sys.stdout
     if out is None:  # closed before we began; writing says so
         return FILE
-    terminal, given = out.isatty(), _given_width()
-    width = columns_of_terminal() if terminal else given
+    terminal, chosen_width = out.isatty(), _given_width()
+    width = columns_of_terminal() if terminal else chosen_width
     encoding = (out.encoding or "ascii").lower().replace("-", "")
     return Canvas(
         max(width or PIPE_WIDTH, 40),
         wants_color(terminal),
         encoding.startswith("utf"),
-        unlimited=not terminal and given is None,
+        unlimited=not terminal and chosen_width is None,
         cuts=terminal,
     )
 

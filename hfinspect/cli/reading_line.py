@@ -48,8 +48,8 @@ def reading_line(
 def _first(targets: Sequence[str], revision: str | None, what: str) -> str:
     """What is true before anything has come in."""
     subject = clean(targets[0]) if len(targets) == 1 else f"{len(targets):,} models"
-    here = all(map(_is_here, targets))
-    if here:
+    all_local = all(map(_is_here, targets))
+    if all_local:
         return f"reading {subject}"
     if len(targets) > 1 or "@" in subject or "://" in subject:
         return f"requesting from the Hub: {subject}"

@@ -6,7 +6,7 @@ from ..core.read_fields import ModelReading
 from ..core.runs_options import RunsOptions
 from . import options
 from .memory import UNDECIDED
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +37,9 @@ def runs(
 
     checked_format(format_)
     with reading_line(model, revision=reading.revision) as progress:
-        answers = api.runs(model, **given(options, reading), **access.given(), progress=progress)
+        answers = api.runs(
+            model, **arguments_of(options, reading), **access.arguments(), progress=progress
+        )
     emit(format_, lambda: lay_out(answers, drawn=format_ == "html"), answers.to_dict, output)
     if answers.answer != "yes":
         raise typer.Exit(1 if answers.answer == "no" else UNDECIDED)

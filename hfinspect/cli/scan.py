@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..reports.registry import OF_ROWS
 from ..sources.access_options import LoginOptions
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
@@ -169,7 +169,7 @@ def scan(
     _check_apart(targets, path)
     checked("source", reading.source, SOURCES)
     cache_dir = None if no_cache else cache_directory.directory()
-    options = ScanOptions(**given(reading, login), cache_dir=cache_dir)
+    options = ScanOptions(**arguments_of(reading, login), cache_dir=cache_dir)
     request = memory_request_of(memory)
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
@@ -281,7 +281,7 @@ def _reported(
 
     from ..scanning.row_work import Reported
     from ..scanning.rows import chosen_columns
-    from .listing import listed, named
+    from .listing import listed, listed_targets
     from .scan_plan import Job
 
     if audit:
@@ -290,7 +290,7 @@ def _reported(
     work = Reported(options, chosen, refresh)
     named_too = (*chosen, *_named(columns))
     if not query:
-        targets = named(text, False, limit)
+        targets = listed_targets(text, False, limit)
         total = sum(1 for _ in targets)
         return Job(targets, total, work, chosen, named=named_too, options=options)
     list_from = partial(listed, options, query, limit, work.expand)
@@ -318,7 +318,7 @@ def _inspected(
     from ..scanning.row_work import RowWork
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
     from ..sources.hub.search import INFO
-    from .listing import listed, named
+    from .listing import listed, listed_targets
     from .scan_plan import Job
 
     chosen = chosen_columns(columns)
@@ -350,6 +350,6 @@ def _inspected(
             options=options,
             memory_request=request,
         )
-    targets = named(text, recursive, limit)
+    targets = listed_targets(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
     return Job(targets, total, work, chosen, named=wanted, options=options, memory_request=request)

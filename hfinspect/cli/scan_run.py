@@ -15,7 +15,7 @@ from ..scanning import parquet
 from ..scanning.journal import Journal
 from ..scanning.lines import FORMATS
 from ..scanning.lock import OutputLock
-from ..scanning.resume import OutOfOrder, left_to_do, not_there, with_rows
+from ..scanning.resume import OutOfOrder, left_to_do, with_rows, without_rows
 from ..scanning.rows import Row
 from ..sources.descriptors import at_once, limit
 from . import interrupt
@@ -174,13 +174,15 @@ def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, ta
     columns = tuple(job.types)
     journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
     with journal, OutOfOrder(path, columns) as finished_rows:
-        there = journal.open(resume=plan.resume)
-        tally.before, tally.rows = sum(not old_row.ok for old_row in there), len(there)
-        left = not_there(job.items, there) if job.query else left_to_do(job.items, there, path)
+        written = journal.open(resume=plan.resume)
+        tally.before, tally.rows = sum(not old_row.ok for old_row in written), len(written)
+        left = (
+            without_rows(job.items, written) if job.query else left_to_do(job.items, written, path)
+        )
         items = with_rows(left, finished_rows.open(resume=plan.resume))
-        total = None if job.total is None else max(job.total - len(there), 0)
-        if there:
-            plan.say(f"{path} has {len(there):,} rows" + (f", {total:,} to go" if total else ""))
+        total = None if job.total is None else max(job.total - len(written), 0)
+        if written:
+            plan.say(f"{path} has {len(written):,} rows" + (f", {total:,} to go" if total else ""))
         rest = replace(job, items=items, total=total)
         for row in followed(plan, rest, executor, tally, finished_rows.write):
             journal.write(row)

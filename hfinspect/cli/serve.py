@@ -58,9 +58,9 @@ def serve(
     from ..web.serving.loopback import Served
     from .streams import complain, standard_output
 
-    named = _existing(paths or ())
+    targets = _existing(paths or ())
     reach = Reach(own_login=True, token=token, cache=reading.cache, opened=OpenModels())
-    with only_below([*named, cache_directory()]), Served(named, reach, port) as server:
+    with only_below([*targets, cache_directory()]), Served(targets, reach, port) as server:
         with standard_output() as out:
             print(server.address, file=out, flush=True)
         if not reading.quiet:
@@ -75,10 +75,10 @@ def _existing(paths: Sequence[Path]) -> list[Path]:
     from ..errors import EntryNotFoundError, UnreadableError
 
     folders = []
-    for given in paths:
-        path = given
+    for typed in paths:
+        path = typed
         with suppress(RuntimeError):  # no such user
-            path = given.expanduser()
+            path = typed.expanduser()
         try:
             path.stat()
         except FileNotFoundError:

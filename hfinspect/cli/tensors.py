@@ -7,7 +7,7 @@ import typer
 from ..core.choices import TENSOR_SORTS, checked, listed
 from ..core.read_fields import ModelReading
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -61,11 +61,13 @@ def tensors(
     if sort is not None:
         checked("--sort", sort, TENSOR_SORTS)
     with reading_line(model, revision=reading.revision) as progress:
-        inspection = api.inspect(model, **given(reading), **access.given(), progress=progress)
+        inspection = api.inspect(
+            model, **arguments_of(reading), **access.arguments(), progress=progress
+        )
     on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"
     fold = on_screen and not every
-    named = [t for t in inspection.tensors if match is None or fnmatchcase(t.name, match)]
-    chosen = in_order(named, sort)[: None if fold else top]
+    matching = [t for t in inspection.tensors if match is None or fnmatchcase(t.name, match)]
+    chosen = in_order(matching, sort)[: None if fold else top]
     emit(
         format_,
         lambda: lay_out(

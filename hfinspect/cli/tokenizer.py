@@ -6,7 +6,7 @@ from ..core.option_field import same_option
 from ..core.read_fields import AtRevision, FromSource, OneFile
 from ..core.records import dataclass
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -46,5 +46,5 @@ def tokenizer(
 
     checked_format(format_)
     with reading_line(model, revision=part.revision) as progress:
-        facts = api.tokenizer(model, **given(part), **access.given(), progress=progress)
+        facts = api.tokenizer(model, **arguments_of(part), **access.arguments(), progress=progress)
     emit(format_, lambda: lay_out(facts), facts.to_dict, output)

@@ -6,7 +6,7 @@ import typer
 
 from ..core.read_fields import ConfigPart
 from . import options
-from .option_groups import given, grouped
+from .option_groups import arguments_of, grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def tree(
 
     checked_format(format_)
     with reading_line(model, revision=part.revision, what="config.json"):
-        answer, origin = api.predict_parts(model, **given(part), **access.given())
+        answer, origin = api.predict_parts(model, **arguments_of(part), **access.arguments())
     parts = [
         PartTree(one.name, one.declared, str(one.prediction))
         if isinstance(one.prediction, HfinspectError)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 class _Depth(threading.local):
     """How many blocks of this thread are open, one in the other."""
 
-    here = 0
+    depth = 0
 
 
 _depth = _Depth()
@@ -27,14 +27,14 @@ def collector_paused() -> Iterator[None]:
     cost as much as the decoding. Blocks of other threads may switch it on early, or it would never
     be on where many threads read; all of them together never leave it off.
     """
-    _depth.here += 1
-    if _depth.here == 1:
+    _depth.depth += 1
+    if _depth.depth == 1:
         _pause()
     try:
         yield
     finally:
-        _depth.here -= 1
-        if not _depth.here:
+        _depth.depth -= 1
+        if not _depth.depth:
             _go_on()
 
 

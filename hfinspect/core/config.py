@@ -88,9 +88,9 @@ def release_of(values: Mapping[str, Any]) -> Release | None:
 
 
 def _numbers(text: str) -> Release:
-    named = _RELEASE.match(text)
-    assert named is not None
-    return int(named[1]), int(named[2] or 0)
+    match = _RELEASE.match(text)
+    assert match is not None
+    return int(match[1]), int(match[2] or 0)
 
 
 @runtime_checkable
@@ -160,10 +160,10 @@ class ModelConfig:
         fixed: bool = False,
         saved_by: Release | None = None,
     ) -> None:
-        named = None if fixed else values.get("model_type")
-        self.given = values
+        model_type = None if fixed else values.get("model_type")
+        self.file_values = values
         self.path = path
-        self.kind: str | None = named if isinstance(named, str) else kind
+        self.kind: str | None = model_type if isinstance(model_type, str) else kind
         self.fixed = fixed
         #: The release of transformers that saved it: the outermost config's, or this one's own.
         self.saved_by: Release | None = saved_by or release_of(values)
@@ -365,26 +365,26 @@ class ModelConfig:
     def sections(self) -> tuple[ModelConfig, ...]:
         """Nested configs: those that are written down, and those that the class has without."""
         own = (key for key in self._keys.sections if not self.says(key))
-        given = (key for key, value in self.values.items() if isinstance(value, Mapping))
-        return tuple(self.section(key) for key in (*given, *own))
+        written = (key for key, value in self.values.items() if isinstance(value, Mapping))
+        return tuple(self.section(key) for key in (*written, *own))
 
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says; a null takes the default
         unless it stands for false (see ``flag``)."""
-        own, given = self._keys.own, dict(self.given)
+        own, values = self._keys.own, dict(self.file_values)
         for key, default in defaults.items():
             key = own.get(key, key)
-            if given.get(key) is None and not (key in given and isinstance(default, bool)):
-                given[key] = default  # an alias that the file has still comes first
-        return self._of(given, self.path, self.kind, fixed=self.fixed)
+            if values.get(key) is None and not (key in values and isinstance(default, bool)):
+                values[key] = default  # an alias that the file has still comes first
+        return self._of(values, self.path, self.kind, fixed=self.fixed)
 
     def with_values(self, **values: Any) -> ModelConfig:
         """The same config with these in place of what the file says."""
-        return self._of({**self.given, **values}, self.path, self.kind, fixed=self.fixed)
+        return self._of({**self.file_values, **values}, self.path, self.kind, fixed=self.fixed)
 
     def read_as(self, kind: str | None) -> ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
-        return self._of(self.given, self.path, kind)
+        return self._of(self.file_values, self.path, kind)
 
     def _of(
         self, values: Mapping[str, Any], path: str, kind: str | None, *, fixed: bool = False
@@ -418,7 +418,7 @@ class ModelConfig:
     def fields(self) -> ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""
         own = self._keys.own
-        plain = {key: value for key, value in self.given.items() if key not in own}
+        plain = {key: value for key, value in self.file_values.items() if key not in own}
         return self._of(plain, self.path, self.kind, fixed=self.fixed)
 
     # ---- keys that every family shares

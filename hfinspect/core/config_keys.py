@@ -119,10 +119,10 @@ def has_field(config: Mapping[str, Any], dotted: str) -> bool:
     place: Any = config
     for key in path:
         place = place.get(key) if isinstance(place, Mapping) else None
-        named = place.get("model_type") if isinstance(place, Mapping) else None
+        model_type = place.get("model_type") if isinstance(place, Mapping) else None
         keys = keys_of(kind)
         own = keys.sections.get(key)
-        section = own if key in keys.fixed else _text(named) or own
+        section = own if key in keys.fixed else _text(model_type) or own
         if section is None:
             return key in fields_of(kind)
         kind = section

@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T]):
-    """The items of ``made``, made once; how many there are is known before."""
+    """The items of ``make_items``, made once; how many there are is known before."""
 
     @abstractmethod
-    def made(self) -> Iterable[T]:
+    def make_items(self) -> Iterable[T]:
         """The items, each time anew."""
 
     @abstractmethod
@@ -23,7 +23,7 @@ class LazySequence(Sequence[T]):
 
     @cached_property
     def _all(self) -> tuple[T, ...]:
-        return tuple(self.made())
+        return tuple(self.make_items())
 
     @overload
     def __getitem__(self, at: int) -> T: ...

@@ -22,9 +22,9 @@ def once_each(make: Callable[[Of], Made]) -> Callable[[Of], Made]:
         entry = known.get(key)
         if entry is not None and entry[0]() is of:
             return entry[1]
-        made = make(of)
+        value = make(of)
         with suppress(TypeError):
-            known[key] = weakref.ref(of, lambda _: known.pop(key, None)), made
-        return made
+            known[key] = weakref.ref(of, lambda _: known.pop(key, None)), value
+        return value
 
     return made_once

@@ -88,7 +88,7 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
     """
     taken = _signature(cast("type[Any]", record))
 
-    def made(function: Callable[[C], R]) -> Callable[P, R]:
+    def decorated(function: Callable[[C], R]) -> Callable[P, R]:
         name = function.__name__
         returned = function.__annotations__["return"]
         signature = taken.replace(return_annotation=returned)
@@ -104,11 +104,11 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
             return function(record(*args, **kwargs))
 
         called.__signature__ = signature  # type: ignore[attr-defined]
-        named = {one.name: one.annotation for one in taken.parameters.values()}
-        called.__annotations__ = {**named, "return": returned}
+        annotations = {one.name: one.annotation for one in taken.parameters.values()}
+        called.__annotations__ = {**annotations, "return": returned}
         return called
 
-    return made
+    return decorated
 
 
 def _signature(record: type[Any]) -> Signature:
@@ -126,10 +126,10 @@ def _signature(record: type[Any]) -> Signature:
     return Signature(sorted(parameters, key=lambda one: (one.kind, one.name not in own)))
 
 
-def _meant(record: type[Any], given: dict[str, Any]) -> str | None:
+def _meant(record: type[Any], values: dict[str, Any]) -> str | None:
     """The field that other tools, or the command line, call as an argument that is no field."""
     known = options_of(record)
-    for word in given:
+    for word in values:
         if word in (one.name for one in fields(record)):
             continue
         for name, (_, shown) in known.items():

@@ -24,5 +24,5 @@ def precision(inspection: Inspection) -> str:
     known = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
     total = sum(known.values())
     ordered = sorted(known, key=lambda name: -known[name])
-    named = [name for name in ordered if known[name] >= _NAMED_SHARE * total and known[name]]
-    return " + ".join(named) or ("dtype unknown" if inspection.parameters else "")
+    dtypes = [name for name in ordered if known[name] >= _NAMED_SHARE * total and known[name]]
+    return " + ".join(dtypes) or ("dtype unknown" if inspection.parameters else "")

@@ -30,7 +30,7 @@ def _record(
     if without.keys() - {"eq", "repr"}:
         raise TypeError("other dataclasses take the standard decorator")
 
-    def made(cls: type[T]) -> type[T]:
+    def decorated(cls: type[T]) -> type[T]:
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
         methods: dict[str, _Method | None] = {"__init__": _first_init(cls)}
         if frozen:
@@ -46,7 +46,7 @@ def _record(
                 setattr(cls, name, method)
         return cls
 
-    return made
+    return decorated
 
 
 def _first_init(cls: Any) -> _Method:
@@ -88,9 +88,9 @@ def _init_of(cls: type[Any]) -> _Method:
         body.append(" self.__post_init__()")
     text = f"def __init__({', '.join(arguments)}):\n" + "\n".join(body or [" pass"])
     exec(text, known)  # noqa: S102 - names of fields, which are identifiers
-    made = known["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"  # type: ignore[attr-defined]
-    return made  # type: ignore[return-value]
+    init = known["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"  # type: ignore[attr-defined]
+    return init  # type: ignore[return-value]
 
 
 def _refusing(cls: type[Any], what: str, method: str) -> _Method:

@@ -183,22 +183,21 @@ class StoredKind(NamedTuple):
 class StoredTensors(LazySequence[StoredTensor]):
     """The tensors of a safetensors header in its order; equal to the tuple of them.
 
-    ``kinds`` are their kinds, ``which`` says of each tensor the number of its kind, and ``keys``
-    has for each kind the keys of its tensors, in order. ``offsets`` are those of the data from
-    ``start`` on; None where the tensors lie one after the other. ``start`` is None where nobody
-    knows where in the file they are.
-    """
+    ``kinds`` are their kinds, ``kind_numbers`` says of each tensor the number of its kind, and
+    ``keys`` has for each kind the keys of its tensors, in order. ``offsets`` are those of the data
+    from ``start`` on; None where the tensors lie one after the other. ``start`` is None where
+    nobody knows where in the file they are."""
 
     def __init__(
         self,
         kinds: Sequence[StoredKind],
-        which: Sequence[int],
+        kind_numbers: Sequence[int],
         keys: Sequence[Sequence[int]],
         start: int | None,
         offsets: Sequence[int] | None = None,
     ) -> None:
         self.kinds = tuple(kinds)
-        self.which = which
+        self.kind_numbers = kind_numbers
         self.keys = tuple(keys)
         self.start = start
         self.own_offsets = offsets
@@ -218,22 +217,22 @@ class StoredTensors(LazySequence[StoredTensor]):
         patterns, keys = fold_names(names)
         numbers: defaultdict[tuple[str, Hashable, int], int] = defaultdict(count().__next__)
         rows = zip(patterns, forms, sizes, strict=True)
-        which = array("I", map(numbers.__getitem__, rows))
+        kind_numbers = array("I", map(numbers.__getitem__, rows))
         grouped: list[list[int]] = [[] for _ in numbers]
-        for kind, key in zip(which, keys, strict=True):
+        for kind, key in zip(kind_numbers, keys, strict=True):
             grouped[kind].append(key)
         kinds = []
         for pattern, form, nbytes in numbers:
             dtype, shape = meaning[form]
             kinds.append(StoredKind(pattern, dtype, shape, prod(shape), nbytes))
-        made = cls(kinds, which, [array("Q", own) for own in grouped], base)
-        if starts is not None and list(starts) != made.starts():
-            made.own_offsets = array("Q", starts)
-        return made
+        stored = cls(kinds, kind_numbers, [array("Q", own) for own in grouped], base)
+        if starts is not None and list(starts) != stored.starts():
+            stored.own_offsets = array("Q", starts)
+        return stored
 
     def _one_after_the_other(self) -> Iterator[int]:
         sizes = [kind.nbytes for kind in self.kinds]
-        return accumulate(map(sizes.__getitem__, self.which), initial=0)
+        return accumulate(map(sizes.__getitem__, self.kind_numbers), initial=0)
 
     def starts(self) -> list[int]:
         """Where each tensor begins, from ``start`` on."""
@@ -246,7 +245,7 @@ class StoredTensors(LazySequence[StoredTensor]):
     def sizes(self) -> list[int]:
         """The bytes of each tensor."""
         sizes = [kind.nbytes for kind in self.kinds]
-        return list(map(sizes.__getitem__, self.which))
+        return list(map(sizes.__getitem__, self.kind_numbers))
 
     @property
     def in_order(self) -> bool:
@@ -261,14 +260,14 @@ class StoredTensors(LazySequence[StoredTensor]):
 
     def names(self) -> Iterator[str]:
         """Their names, in order."""
-        return names_of([kind.pattern for kind in self.kinds], self.keys, self.which)
+        return names_of([kind.pattern for kind in self.kinds], self.keys, self.kind_numbers)
 
     def without_offsets(self) -> StoredTensors:
         """The same, at places that nobody knows."""
-        return StoredTensors(self.kinds, self.which, self.keys, None)
+        return StoredTensors(self.kinds, self.kind_numbers, self.keys, None)
 
-    def made(self) -> Iterable[StoredTensor]:
-        kinds = list(map(self.kinds.__getitem__, self.which))
+    def make_items(self) -> Iterable[StoredTensor]:
+        kinds = list(map(self.kinds.__getitem__, self.kind_numbers))
         if not kinds:
             return ()
         _, dtypes, shapes, elements, sizes = zip(*kinds, strict=True)
@@ -280,15 +279,15 @@ class StoredTensors(LazySequence[StoredTensor]):
         return map(tuple.__new__, repeat(StoredTensor), zip(*columns))  # noqa: B905 - repeat
 
     def __len__(self) -> int:
-        return len(self.which)
+        return len(self.kind_numbers)
 
 
 def names_of(
-    patterns: Sequence[str], keys: Sequence[Sequence[int]], which: Iterable[int]
+    patterns: Sequence[str], keys: Sequence[Sequence[int]], kind_numbers: Iterable[int]
 ) -> Iterator[str]:
-    """The names of several patterns, each with its keys, in the order that ``which`` gives."""
+    """The names of several patterns, each with its keys, in the order of ``kind_numbers``."""
     left = list(map(_names, patterns, keys))
-    return map(next, map(left.__getitem__, which))
+    return map(next, map(left.__getitem__, kind_numbers))
 
 
 def _names(pattern: str, keys: Sequence[int]) -> Iterator[str]:

@@ -153,7 +153,7 @@ class Copies(InLayers[T]):
                 places.append(Place(Template(some)))
         self._places: tuple[Place[T], ...] = tuple(places)
 
-    def made(self) -> Iterator[T]:
+    def make_items(self) -> Iterator[T]:
         return (row for place in self._places for row in place.rows())
 
     @cached_property

@@ -37,9 +37,9 @@ class CountConvention:
 
 
 def without(
-    d: Derivation, name: str, text: str, which: Callable[[str, CountLeaf], bool], cost: int = 1
+    d: Derivation, name: str, text: str, left_out: Callable[[str, CountLeaf], bool], cost: int = 1
 ) -> CountConvention:
-    items = [item for item in d.counted if which(item[0], item[1])]
+    items = [item for item in d.counted if left_out(item[0], item[1])]
     delta = total(leaf.count * times for _, leaf, times in items).times(-1)
     return CountConvention(name, text, delta, frozenset(name for name, _, _ in items), cost)
 

@@ -59,19 +59,19 @@ def _place(nodes: dict[str, Any], name: str, tensor: Parameter) -> None:
 def _modules(
     nodes: Mapping[str, Any], stacks: set[str], path: str, layers: int | None
 ) -> dict[str, Module | Parameter]:
-    made: dict[str, Module | Parameter] = {}
+    modules: dict[str, Module | Parameter] = {}
     for name, node in nodes.items():
         where = f"{path}{name}"
         if isinstance(node, Parameter):
-            made[name] = node
+            modules[name] = node
             continue
         children = _modules(node, stacks, f"{where}.", layers)
         if where in stacks:
-            made[name] = _layers(children, layers)
+            modules[name] = _layers(children, layers)
         else:
             norm = all(_is_norm(child) for child in children.values())
-            made[name] = Module("norm" if norm else "module", children)
-    return made
+            modules[name] = Module("norm" if norm else "module", children)
+    return modules
 
 
 def _is_norm(child: Module | Parameter) -> bool:

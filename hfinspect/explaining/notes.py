@@ -94,8 +94,8 @@ def _computed(root: Module, model_type: str | None, config: Mapping[str, Any]) -
     if any("sinusoid" in name for name in names):
         kinds.append("sinusoidal")
     attention = config.get("attn_config")
-    told = attention.get("alibi") if isinstance(attention, Mapping) else config.get("alibi")
-    if told is True or config.get("position_embedding_type") == "alibi":
+    alibi = attention.get("alibi") if isinstance(attention, Mapping) else config.get("alibi")
+    if alibi is True or config.get("position_embedding_type") == "alibi":
         kinds.append("alibi")
     by_family = _WITHOUT_TENSORS.get(model_type or "")
     if by_family and by_family not in kinds:

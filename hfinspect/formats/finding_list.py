@@ -25,7 +25,7 @@ class FindingList:
         self._left_out += 1
         self._worst_left_out = max(self._worst_left_out, severity, key=SEVERITIES.index)
 
-    def done(self) -> tuple[Finding, ...]:
+    def listed(self) -> tuple[Finding, ...]:
         """What was found; if not all is listed, the last one (rule ``more``) says how many."""
         if not self._left_out:
             return tuple(self._items)

@@ -44,9 +44,10 @@ class Inspected(NamedTuple):
     @property
     def predicted(self) -> tuple[Mapping[str, Any], Prediction] | None:
         """The config and the catalog's prediction, for whoever reads the same config."""
-        config, made = self.inspection.config, self.prediction
-        own = made is not None and made.family is not None and not self.inspection.overrides
-        return (config, made) if own and config is not None and made is not None else None
+        config, prediction = self.inspection.config, self.prediction
+        if config is None or prediction is None or prediction.family is None:
+            return None
+        return None if self.inspection.overrides else (config, prediction)
 
 
 class ReadContext(NamedTuple):

@@ -89,26 +89,26 @@ def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 def _quantization(quantizations: Sequence[Quantization | None]) -> Quantization | None:
     """The parts' quantisations added up, if they are of one method; else only its parts have it."""
-    there = [one for one in quantizations if one is not None]
-    if len({one.method for one in there}) != 1:
+    present = [one for one in quantizations if one is not None]
+    if len({one.method for one in present}) != 1:
         return None
     roles: dict[str, int] = {}
     widths: dict[str, int] = {}
-    for one in there:
+    for one in present:
         for role, nbytes in one.roles.items():
             roles[role] = roles.get(role, 0) + nbytes
         for bits, parameters in one.widths.items():
             widths[bits] = widths.get(bits, 0) + parameters
-    counts = [one.packed_parameters for one in there]
+    counts = [one.packed_parameters for one in present]
     known = [count for count in counts if count is not None]
-    single = {one.bits for one in there}
-    packed = [one.packed_bytes for one in there]
+    single = {one.bits for one in present}
+    packed = [one.packed_bytes for one in present]
     return Quantization(
-        method=there[0].method,
+        method=present[0].method,
         bits=single.pop() if len(single) == 1 else None,
         packed_parameters=sum(known) if len(known) == len(counts) else None,
         packed_bytes=None if None in packed else sum(filter(None, packed)),
         roles=roles,
-        scheme=", ".join(sorted({one.scheme for one in there if one.scheme})),
+        scheme=", ".join(sorted({one.scheme for one in present if one.scheme})),
         widths=widths,
     )

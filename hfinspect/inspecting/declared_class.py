@@ -46,19 +46,21 @@ Predicted = tuple[Mapping[str, Any], Prediction]
 
 
 def predict_as(
-    declared: str | None, config: Mapping[str, Any], made: Predicted | None = None
+    declared: str | None, config: Mapping[str, Any], predicted: Predicted | None = None
 ) -> Prediction | None:
     """The tensors of a folder that the repo says to be of class ``declared`` (None: it says
     nothing, so that the config alone counts); None where it has none that a config gives.
 
-    ``made`` is a prediction that is there already, taken where it is of the same config. Raises
+    ``predicted`` is a prediction of before, taken where it is of the same config. Raises
     what ``predict`` raises.
     """
     name = own_class(declared)
     if name in SIZED_BY_TOKENIZER or not is_model(declared, config):
         return None
     if name is None or name not in FAMILY.classes:
-        return made[1] if made is not None and made[0] == config else _predicted(config)
+        return (
+            predicted[1] if predicted is not None and predicted[0] == config else _predicted(config)
+        )
     values = ModelConfig(config)
     return Prediction(
         model_type=None,

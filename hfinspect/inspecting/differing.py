@@ -42,7 +42,7 @@ def compared(
     """
     weighed = [  # with fields by number: by name each takes as long as all the rest
         (info, spec)
-        for info, spec in zip(labelled.tensors, labelled.told, strict=True)
+        for info, spec in zip(labelled.tensors, labelled.known_specs, strict=True)
         if info[_ROLE] is not _BOOKKEEPING
     ]
     known = [(info, spec) for info, spec in weighed if spec is not None]

@@ -45,10 +45,10 @@ def inspect_target(
 ) -> Inspected:
     """As ``api.inspect``, with what the result was made from. ``unsized``: a model of which nothing
     says how large it is, is a result without tensors instead of an error."""
-    given = config_given(target)
-    if given is not None:
-        made = _FromConfig("config", Origin("mapping", "config"), overrides, unsized)
-        return with_usual_items(made.of(given))
+    config = config_given(target)
+    if config is not None:
+        from_config = _FromConfig("config", Origin("mapping", "config"), overrides, unsized)
+        return with_usual_items(from_config.of(config))
     ref = of_pipeline(access.resolve(target, revision))
     access = access.started()
     with access.opened(ref) as opened:
@@ -136,14 +136,16 @@ class _FromConfig(NamedTuple):
         companions: Mapping[str, Mapping[str, object]] | None = None,
         layout: str = "model",
     ) -> Inspected:
-        return self.made(
+        return self.or_unsized(
             lambda: inspect_config(
                 self.name, self.origin, config, self.overrides, findings, companions, layout
             ),
             config,
         )
 
-    def made(self, make: Callable[[], T], config: Mapping[str, Any] | None = None) -> T | Inspected:
+    def or_unsized(
+        self, make: Callable[[], T], config: Mapping[str, Any] | None = None
+    ) -> T | Inspected:
         """What ``make`` gives, or in its place what is known without sizes."""
         if not self.unsized:
             return make()
@@ -187,7 +189,7 @@ def _from_source(
         raise read.refused or no_weights(opened, read.files)
     is_whole_repo = not file and not (overrides and PIPELINE_FILE in read.files)
     several = (
-        from_config.made(partial(inspect_declared, name, opened, overrides, notes))
+        from_config.or_unsized(partial(inspect_declared, name, opened, overrides, notes))
         if is_whole_repo
         else None
     )
@@ -243,8 +245,8 @@ def is_config(picked: str | None) -> TypeGuard[str]:
 
 def json_of(ref: ModelRef) -> str | None:
     """The JSON file that a ref names, as its source calls it: a config or an index."""
-    named = ref.file if ref.path is None else Path(ref.path).name
-    return named if named is not None and named.endswith(".json") else None
+    file_name = ref.file if ref.path is None else Path(ref.path).name
+    return file_name if file_name is not None and file_name.endswith(".json") else None
 
 
 def _no_further(base: str) -> Inspection:

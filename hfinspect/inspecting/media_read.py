@@ -30,9 +30,9 @@ def with_media(
         return with_mmproj(inspected, request, target, access, revision)
     if not request.items:
         return request
-    given, broken = processor_files(target, access, revision)
+    files, broken = processor_files(target, access, revision)
     media = tuple(
-        count_tokens(item, inspection.model_type, inspection.config or {}, given, count)
+        count_tokens(item, inspection.model_type, inspection.config or {}, files, count)
         for item, count in request.items
     )
     return replace(_counted(request, media), remarks=broken)

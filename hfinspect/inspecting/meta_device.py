@@ -66,8 +66,8 @@ def _model_class(transformers: Any, config: Mapping[str, Any]) -> Any:
     only where it names none the one that AutoModel would build."""
     from transformers import AutoConfig, AutoModel
 
-    named = config.get("architectures")
-    name = named[0] if isinstance(named, list) and named else None
+    classes = config.get("architectures")
+    name = classes[0] if isinstance(classes, list) and classes else None
     if name is not None:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
             return None

@@ -42,8 +42,8 @@ def about_mmproj(checkpoint: Checkpoint) -> Finding:
             kind = metadata.get(f"clip.{sense}.projector_type") or metadata.get(
                 "clip.projector_type"
             )
-            named = f" ({clean(kind, 40)})" if isinstance(kind, str) else ""
-            words.append(f"{sense} encoder{named}")
+            kind_text = f" ({clean(kind, 40)})" if isinstance(kind, str) else ""
+            words.append(f"{sense} encoder{kind_text}")
     side, patch = metadata.get("clip.vision.image_size"), metadata.get("clip.vision.patch_size")
     if type(side) is int and type(patch) is int:
         words.append(f"images of {side:,} pixels in patches of {patch:,}")

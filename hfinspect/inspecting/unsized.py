@@ -27,7 +27,7 @@ def unsized(
     ``error`` is kept in ``Inspected.refused``."""
     values = config or {}
     model_type, classes = values.get("model_type"), values.get("architectures")
-    named = classes[0] if isinstance(classes, list) and classes else None
+    class_name = classes[0] if isinstance(classes, list) and classes else None
     inspection = Inspection(
         target=name,
         origin=origin,
@@ -43,7 +43,7 @@ def unsized(
         parts={},
         dtypes={},
         model_type=model_type if isinstance(model_type, str) else None,
-        architecture=named if isinstance(named, str) else None,
+        architecture=class_name if isinstance(class_name, str) else None,
         findings=(Finding(NO_SIZES, _reason(error)),),
         config=config,
         facts=facts_of(config, None),

@@ -20,12 +20,12 @@ def usual_of_config(inspected: Inspected, source: Source | None) -> Inspected:
     from ..media.usual_items import usual_tokens
     from .processor_files import read_files
 
-    given: Mapping[str, Mapping[str, Any]] = {}
+    files: Mapping[str, Mapping[str, Any]] = {}
     if source is not None and source.is_near:
         with suppress(HfinspectError):  # memory --image says what is wrong with them
-            given = read_files(source)[0]
+            files = read_files(source)[0]
     inspection = inspected.inspection
-    return _with(inspected, usual_tokens(inspection.model_type, inspection.config or {}, given))
+    return _with(inspected, usual_tokens(inspection.model_type, inspection.config or {}, files))
 
 
 def usual_of_gguf(inspected: Inspected, source: Source | None) -> Inspected:

@@ -33,13 +33,13 @@ def older_backbone(
     """``backbone_config``, or the model of timm that stands for none: ``backbone``, else ``name``,
     with ``backbone_kwargs``, else the ``usual``. A name that is not ``known`` may be a repo's."""
     more, model_name = c.section("backbone_kwargs"), c.text("backbone")
-    plain = c.flag("use_timm_backbone", default=True) and not more.given
+    plain = c.flag("use_timm_backbone", default=True) and not more.file_values
     if c.has("backbone_config") or not (plain or known(model_name or "")):
         return c.section("backbone_config")
     # Older libraries make the first convolution of it, newer ones pass over it.
     more.dim("in_chans", default=3, minimum=3, maximum=3)
     kind = {"model_type": "timm_backbone", "backbone": model_name or name}
-    return ModelConfig({**(usual if plain else more.given), **kind}, c.path)
+    return ModelConfig({**(usual if plain else more.file_values), **kind}, c.path)
 
 
 def maps_of_timm(c: ModelConfig, name: str, channels: int) -> Module:

@@ -45,8 +45,8 @@ def composed_of(
     parts: Mapping[str, Part], classes: Mapping[str, str], *, part: str | None = None
 ) -> dict[str, Builder]:
     """The same, where each class lists in a line the names of those ``parts`` that it has."""
-    made = {name: {at: parts[at] for at in line.split()} for name, line in classes.items()}
-    return composed(made, part=part)
+    forms = {name: {at: parts[at] for at in line.split()} for name, line in classes.items()}
+    return composed(forms, part=part)
 
 
 Classes = Mapping[str, Builder]
@@ -108,8 +108,8 @@ def either(plain: Classes, other: str, means: Callable[[ModelConfig], bool]) -> 
 
 def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
     """The same classes under another prefix: for models that differ in nothing but the name."""
-    made = changed(classes, lambda _, root: renamed(root, old, new))
-    return {new + name.removeprefix(old): build for name, build in made.items()}
+    renaming = changed(classes, lambda _, root: renamed(root, old, new))
+    return {new + name.removeprefix(old): build for name, build in renaming.items()}
 
 
 def without_static_cache(classes: Mapping[str, Builder]) -> dict[str, Builder]:

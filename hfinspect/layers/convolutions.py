@@ -39,8 +39,8 @@ def conv_layer(
 ) -> Module:
     """Convolution, batch norm and activation; with ``learned`` (None: the family has none) a scale
     and an offset behind the activation."""
-    made = Conv(inputs, outputs, kernel, groups=groups, bias=bias, component=component)
-    parts = {"convolution": made, "normalization": BatchNorm(outputs)}
+    conv = Conv(inputs, outputs, kernel, groups=groups, bias=bias, component=component)
+    parts = {"convolution": conv, "normalization": BatchNorm(outputs)}
     parts["activation"] = rectifier(act) if act else Activation("Identity")
     if learned is not None:
         parts["lab"] = affine(name) if act and learned else Activation("Identity")

@@ -59,8 +59,8 @@ def group_normed(
     class_name: str = "Sequential",
 ) -> nn.Module:
     """A convolution to ``d`` channels and a norm of groups of them, ``act``: and a ReLU."""
-    made = [nn.Conv(inputs, d, kernel, bias=bias, component=component), nn.GroupNorm(GROUPS, d)]
-    return nn.Sequential(*made, *[nn.Activation("ReLU")] * act, class_name=class_name)
+    pair = [nn.Conv(inputs, d, kernel, bias=bias, component=component), nn.GroupNorm(GROUPS, d)]
+    return nn.Sequential(*pair, *[nn.Activation("ReLU")] * act, class_name=class_name)
 
 
 def in_groups(c: ModelConfig, size: Dim, key: str) -> Callable[..., nn.Module]:

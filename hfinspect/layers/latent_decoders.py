@@ -34,7 +34,7 @@ def expert_count(c: ModelConfig, default: int, *, rerouted: bool = False) -> Dim
     """``n_routed_experts``. ``rerouted``: the config class puts ``num_experts`` in its place,
     before it puts the alias ``num_local_experts`` there."""
     names = ("n_routed_experts", "num_local_experts", "num_experts")
-    first = rerouted and c.given.get("num_local_experts") is None
+    first = rerouted and c.file_values.get("num_local_experts") is None
     return c.count(*(("num_experts", *names[:2]) if first else names), default=default)
 
 

@@ -127,7 +127,7 @@ def has_names_of_5(c: ModelConfig) -> bool:
 
 
 def _quantized(c: ModelConfig) -> Mapping[str, object]:
-    section = c.given.get("quantization_config")
+    section = c.file_values.get("quantization_config")
     return section if isinstance(section, Mapping) else {}
 
 

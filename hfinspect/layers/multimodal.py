@@ -435,8 +435,8 @@ def register_listener(
     and that: of the type ``text``, its ``defaults`` under whatever its section says."""
 
     def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-        given = {**(defaults or {}), **c.section("text_config").values}
-        decoding = decoder(c.with_values(text_config=given), text)
+        values = {**(defaults or {}), **c.section("text_config").values}
+        decoding = decoder(c.with_values(text_config=values), text)
         return {
             "audio_tower": within("audio_config", tower)(c),
             "language_model": language_model(decoding, head=head, tied=tied(c)),

@@ -105,11 +105,11 @@ def quantizers(
     ``samples`` are those of a frame, ``bandwidths`` the config class's default, ``rate`` the key of
     the samples per second. Raises ConfigError.
     """
-    given = c.raw("target_bandwidths")
-    given = bandwidths if given is None else given
-    widest = given[-1] if isinstance(given, (list, tuple)) and given else None
+    listed = c.raw("target_bandwidths")
+    listed = bandwidths if listed is None else listed
+    widest = listed[-1] if isinstance(listed, (list, tuple)) and listed else None
     if isinstance(widest, bool) or not isinstance(widest, (int, float)) or not 0 <= widest < 1e9:
-        raise c.error("target_bandwidths", given, "a list of numbers")
+        raise c.error("target_bandwidths", listed, "a list of numbers")
     frames = -(-int(c.dim(rate)) // samples)
     bits = (int(c.dim("codebook_size", minimum=2)) - 1).bit_length()
     count = int(1000 * widest // (frames * bits))

@@ -203,11 +203,11 @@ def length_adapter(
     h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
     kernel = c.dim("adapter_kernel_size", default=3)
     conv = nn.Module(f"{name}AdapterLayer", conv=nn.Conv(wide, 2 * wide, kernel, dims=1))
-    made = block(wide) if block else conv
+    layer = block(wide) if block else conv
     return nn.Module(
         f"{name}Adapter",
         proj=nn.Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
         proj_layer_norm=norm(c, wide) if wide != h else None,
-        layers=nn.Layers.of(c.count("num_adapter_layers", default=count), made),
+        layers=nn.Layers.of(c.count("num_adapter_layers", default=count), layer),
         component=Component.CONV,
     )

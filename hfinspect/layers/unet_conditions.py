@@ -97,11 +97,11 @@ def _text_embedding(width: Dim, time: Dim) -> nn.Module:
 
 def _hint_encoder() -> nn.Module:
     """Convolutions of a hint in pixels down to the latents' four channels, 8 times smaller."""
-    sizes, made = pairwise((3, 16, 16, 32, 32, 96, 96, 256, 4)), list[nn.Module]()
+    sizes, layers = pairwise((3, 16, 16, 32, 32, 96, 96, 256, 4)), list[nn.Module]()
     for size, stride in zip(sizes, (1, 1, 2, 1, 2, 1, 2, 1), strict=True):
         step = nn.Conv(*size, 3, stride=stride, component=Component.EMBEDDING)
-        made += [step, nn.Activation("SiLU")]
-    return nn.Sequential(*made[:-1])
+        layers += [step, nn.Activation("SiLU")]
+    return nn.Sequential(*layers[:-1])
 
 
 def position_net(c: ModelConfig, context: Dim) -> nn.Module | None:

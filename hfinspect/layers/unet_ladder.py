@@ -40,7 +40,7 @@ def depths(c: ModelConfig, key: str, count: int, *, up: bool = False) -> tuple[A
     each = ModelConfig({f"{key}[{i}]": item for i, item in enumerate(value)}, c.path)
     return tuple(
         each.dims(at, minimum=0, maximum=MAX_COUNT) if isinstance(item, list) else each.count(at)
-        for at, item in each.given.items()
+        for at, item in each.file_values.items()
     )
 
 
@@ -122,8 +122,8 @@ class Ladder:
             looks = [self._added(at, at, alone=alone)]
         elif kind == _MIDDLE:
             looks = self.attentions(at, 1, self.depths[-1], middle=True)
-        made, resnets = diffusion.middle_block, 1 if kind == _BARE else 2
-        return made(self.channels[-1], self.residual, looks, kind=kind, resnets=resnets)
+        make_block, resnets = diffusion.middle_block, 1 if kind == _BARE else 2
+        return make_block(self.channels[-1], self.residual, looks, kind=kind, resnets=resnets)
 
 
 def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:

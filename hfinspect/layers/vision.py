@@ -86,8 +86,8 @@ def image_patches(
 ) -> tuple[nn.Module, Dim]:
     """What turns patches into vectors, and how many an image has; ``patch`` is a default."""
     size = pair(c, "patch_size", default=patch)
-    made = patch_conv(c.dim("num_channels", default=3), hidden, size, bias=bias)
-    return made, patch_count(pair(c, "image_size", default=224), size)
+    conv = patch_conv(c.dim("num_channels", default=3), hidden, size, bias=bias)
+    return conv, patch_count(pair(c, "image_size", default=224), size)
 
 
 def labels_classifier(c: ModelConfig, hidden: int) -> nn.Module:
@@ -170,10 +170,10 @@ def window_layer(
     parts = {"self": attention, "output": output}
     looking = nn.Module(f"{name}Attention", parts, component=Component.ATTENTION)
     inner = scaled(c, width, "mlp_ratio", default=ratio)
-    made = google_layer(c.with_defaults(layer_norm_eps=1e-5), name, width, looking, inner=inner)
+    layer = google_layer(c.with_defaults(layer_norm_eps=1e-5), name, width, looking, inner=inner)
     order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
-    made.children = {part: made[part] for part in order}
-    return made
+    layer.children = {part: layer[part] for part in order}
+    return layer
 
 
 def clip_attention(
@@ -186,10 +186,10 @@ def clip_attention(
 ) -> nn.Module:
     """k, v, q and output projections, H² each; Whisper's kin have no ``key_bias``."""
     kinds = {"k_proj": "key", "v_proj": "value", "q_proj": "query", out: "output"}
-    made = {at: nn.Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
+    linears = {at: nn.Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
     if key_bias is not None:
-        made["k_proj"] = nn.Linear(hidden, hidden, bias=key_bias, kind="key")
-    return nn.Module(name, made, component=Component.ATTENTION)
+        linears["k_proj"] = nn.Linear(hidden, hidden, bias=key_bias, kind="key")
+    return nn.Module(name, linears, component=Component.ATTENTION)
 
 
 def multihead_attention(hidden: int) -> nn.Module:

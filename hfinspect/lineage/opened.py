@@ -90,7 +90,7 @@ _METHODS: Final = {"sample": sampled, "values": compared_whole}
 class ModelToCompare(NamedTuple):
     """A model to compare: its name, how it is reached, and the config keys that it changes."""
 
-    given: object
+    target: object
     access: Access
     overrides: Mapping[str, Any] | None = None
 
@@ -126,18 +126,18 @@ def opened_models(
 def _read(
     target: ModelToCompare, choice: SourceChoice, opened: Callable[[Source], None]
 ) -> ModelBeingCompared:
-    if config_given(target.given) is not None:
+    if config_given(target.target) is not None:
         inspected = inspect_target(
-            target.given, target.access, source=choice, overrides=target.overrides
+            target.target, target.access, source=choice, overrides=target.overrides
         )
         return ModelBeingCompared(inspected, None)
-    ref = of_pipeline(target.access.resolve(target.given))
+    ref = of_pipeline(target.access.resolve(target.target))
     access = target.access.started()
     source = access.open(ref)
     opened(source)
     with errors_about(ref):
         inspected = inspect_opened(
-            str(target.given), ref, source, access, source=choice, overrides=target.overrides
+            str(target.target), ref, source, access, source=choice, overrides=target.overrides
         )
     access.check(ref)
     return ModelBeingCompared(inspected, source)

@@ -66,17 +66,17 @@ def count_tokens(
     item: MediaItem,
     model_type: str | None,
     config: Mapping[str, Any],
-    given: Mapping[str, Mapping[str, Any]],
+    files: Mapping[str, Mapping[str, Any]],
     count: int = 1,
 ) -> MediaTokens:
     """Tokens of one item, and how they come about.
 
-    ``config`` is config.json, ``given`` are the processor's small files by name. Never raises: what
+    ``config`` is config.json, ``files`` are the processor's small files by name. Never raises: what
     is not known is said in ``unknown``.
     """
     try:
         rule = find_rule(model_type)
-        settings = ProcessorSettings(model_type or "", config, given)
+        settings = ProcessorSettings(model_type or "", config, files)
         counted = _counted(rule, item, settings)
     except UnknownTokensError as error:
         return MediaTokens(item.kind, item.label, count, None, unknown=str(error))

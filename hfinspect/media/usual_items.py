@@ -11,19 +11,17 @@ from .rule import NoSuchPartError, TokenRule
 
 
 def usual_tokens(
-    model_type: str | None,
-    config: Mapping[str, Any],
-    given: Mapping[str, Mapping[str, Any]],
+    model_type: str | None, config: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
 ) -> tuple[MediaTokens, ...]:
     """Of an image of 1,024 pixels and a sound of 30 seconds, where the type has a rule and takes
-    such. ``given`` are the processor's small files, none where none was read."""
+    such. ``files`` are the processor's small files, none where none was read."""
     rule = RULES.get(model_type or "")
     if rule is None:
         return ()
-    settings = ProcessorSettings(model_type or "", config, given)
+    settings = ProcessorSettings(model_type or "", config, files)
     items = [item for item in USUAL if _takes(rule, item, settings)]
-    if given:
-        return tuple(count_tokens(item, model_type, config, given) for item in items)
+    if files:
+        return tuple(count_tokens(item, model_type, config, files) for item in items)
     return tuple(_declared(item, settings) for item in items)
 
 

@@ -285,8 +285,8 @@ def _sum_table(e: Explanation) -> Table:
                     shown: Cell = row.value if row.status == "counted" else row.status
                     rows.append((row.label, _short(row.count), shown))
         else:
-            which = section.title.split(":", 1)[0]
-            rows.append((which, _short(section.total), section.parameters))
+            title = section.title.split(":", 1)[0]
+            rows.append((title, _short(section.total), section.parameters))
     rows.append(("total", "", e.parameters))
     return Table(columns, tuple(rows), title="Sum", total=True, optional=("formula",))
 

@@ -114,8 +114,8 @@ def data(grid: Grid) -> dict[str, Any]:
             continue
         room -= size
         made[i] = one
-    there = {grid.columns[i].name for i in made}
-    charts = [[c.title, c.column, c.bars] for c in grid.charts if c.column in there]
+    names = {grid.columns[i].name for i in made}
+    charts = [[c.title, c.column, c.bars] for c in grid.charts if c.column in names]
     return {
         "rows": len(rows),
         "digits": CODES,

@@ -85,11 +85,11 @@ def adapter(adapter: Adapter, parameters: int | None) -> Iterator[tuple[str, str
 
 def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What the weight file says of itself, on one line."""
-    told, shown = inspection.contents, {_FACT.get(key, key) for key in inspection.facts.known}
+    contents, shown = inspection.contents, {_FACT.get(key, key) for key in inspection.facts.known}
     texts = [
-        f"{label} {_plain(told[key])}"
+        f"{label} {_plain(contents[key])}"
         for key, label in _CONTENTS
-        if told.get(key) and key not in shown
+        if contents.get(key) and key not in shown
     ]
     if texts:
         yield "metadata", ", ".join(texts)

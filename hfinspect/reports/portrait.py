@@ -170,8 +170,8 @@ def _cache_leaf(inputs: CurveInputs, names: Sequence[str], several: bool) -> Lea
 def _group(stack: str, layers: Sequence[int], several: bool) -> str:
     if not stack:
         return ""
-    which = f"{'layers' if len(layers) > 1 else 'layer'} {ranges(layers)}"
-    return f"{stack}: {which}" if several else which
+    layers_text = f"{'layers' if len(layers) > 1 else 'layer'} {ranges(layers)}"
+    return f"{stack}: {layers_text}" if several else layers_text
 
 
 def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:

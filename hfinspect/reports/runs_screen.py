@@ -73,8 +73,8 @@ def _sentence(one: EngineAnswer) -> str:
     """``yes: class ChatGLMModel, as ChatGLMForCausalLM (0.33.0)``."""
     reasons = "; ".join(one.reasons)
     loads = one.answer != NO and one.runs_as
-    made = one.runs_as if loads and one.runs_as not in reasons.split() else ""
-    return f"{one.answer}: {reasons}{f', as {made}' if made else ''} ({one.version})"
+    runs_as = one.runs_as if loads and one.runs_as not in reasons.split() else ""
+    return f"{one.answer}: {reasons}{f', as {runs_as}' if runs_as else ''} ({one.version})"
 
 
 def _table(answers: EngineAnswers) -> Table:

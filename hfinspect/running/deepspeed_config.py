@@ -58,7 +58,7 @@ def least_stage(precision: str) -> int:
     return 1 if precision == "bf16" else 0
 
 
-def config_text(options: RunsOptions, stage: int, away: Offloaded | None) -> str:
+def config_text(options: RunsOptions, stage: int, offload: Offloaded | None) -> str:
     """The file."""
     zero: dict[str, Any] = {"stage": stage}
     if stage:
@@ -67,9 +67,9 @@ def config_text(options: RunsOptions, stage: int, away: Offloaded | None) -> str
         del zero["allgather_bucket_size"]  # of stages 1 and 2
         zero["stage3_prefetch_bucket_size"] = BUCKET
         zero["stage3_gather_16bit_weights_on_model_save"] = True
-    if away is not None:
+    if offload is not None:
         zero["offload_optimizer"] = _CPU
-        zero |= {"offload_param": _CPU} if away.what == "all" else {}
+        zero |= {"offload_param": _CPU} if offload.what == "all" else {}
     config: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": options.batch,
         "gradient_accumulation_steps": 1,

@@ -37,8 +37,8 @@ class LlamaCppLoader(Loader):
         if not architecture:
             return Check(UNKNOWN, "the config names no class")
         if architecture in own["classes"]:
-            made = own["converts"].get(architecture)
-            return Check(YES, f"its converter takes {architecture}", made)
+            converted = own["converts"].get(architecture)
+            return Check(YES, f"its converter takes {architecture}", converted)
         return Check(NO, f"its converter has no class {architecture}")
 
     def of_packing(self, subject: Subject) -> Check:
@@ -149,8 +149,8 @@ class LlamaCppLoader(Loader):
         least = min(LEAST_CONTEXT, sized.own_context or LEAST_CONTEXT)
         if subject.options.context is None:
             tokens = max(tokens or 0, least)
-            again = subject.sized(self.name, tokens, **of)
-            sized = again if isinstance(again, Memory) else sized
+            memory = subject.sized(self.name, tokens, **of)
+            sized = memory if isinstance(memory, Memory) else sized
         plans = () if sized.offload is None else sized.offload.plans
         if tokens is None or not plans:
             if sized.offload is None:

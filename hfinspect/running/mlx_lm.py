@@ -28,15 +28,15 @@ class MlxLm(Loader):
             return Check(NO, f"{subject.architecture} is a class of diffusers")
         if not kind:
             return Check(UNKNOWN, "the config names no model_type")
-        made = self.lists["renamed"].get(kind, kind)
-        if made not in self.lists["types"]:
+        module_name = self.lists["renamed"].get(kind, kind)
+        if module_name not in self.lists["types"]:
             return Check(NO, f"MLX-LM {self.version} has no type {kind}")
         if not subject.architecture.endswith(GENERATES):
             reason = f"its types write words, and {subject.architecture} has no such head"
-            return Check(UNKNOWN, reason, made)
+            return Check(UNKNOWN, reason, module_name)
         towers = subject.architecture.endswith("ForConditionalGeneration")
         note = "of a model with towers it loads the language model" if towers else ""
-        return Check(YES, f"type {kind}", made, note)
+        return Check(YES, f"type {kind}", module_name, note)
 
     def of_packing(self, subject: Subject) -> Check:
         method = subject.method
@@ -99,8 +99,8 @@ class MlxLm(Loader):
         """A prompt in the shell; where the card holds less than the model's own context, with that
         limit, if the type has no caches of its own, which leave no choice."""
         line = f"mlx_lm.generate --model {subject.name} --prompt - --max-tokens 512"
-        made = self.lists["renamed"].get(subject.model_type, subject.model_type)
-        if tokens == sized.own_context or made in self.lists["own_caches"]:
+        module_name = self.lists["renamed"].get(subject.model_type, subject.model_type)
+        if tokens == sized.own_context or module_name in self.lists["own_caches"]:
             return (LaunchLine(line),)
         because = [f"{tokens:,} tokens are kept, older ones are dropped"]
         packed = self._in_eight_bits(subject, tokens)

@@ -31,10 +31,10 @@ LOADERS: Final[Mapping[str, Loader]] = MappingProxyType(
 )
 
 
-def find_loaders(named: str | Sequence[str] | None) -> list[Loader]:
+def find_loaders(wanted: str | Sequence[str] | None) -> list[Loader]:
     """The engines of these names (``"vllm,sglang"``), all without one. Raises UsageError."""
-    if named is None:
+    if wanted is None:
         return list(LOADERS.values())
-    words = named.split(",") if isinstance(named, str) else named
+    words = wanted.split(",") if isinstance(wanted, str) else wanted
     names = [checked("engine", word.strip().lower(), NAMES) for word in words]
     return [LOADERS[name] for name in dict.fromkeys(names)]

@@ -37,8 +37,8 @@ class ServerLoader(Loader):
             return self.of_no_class(subject)
         own = classes_of(self.name)
         if architecture in own["classes"]:
-            made = self.lists.get("maps", {}).get(architecture, architecture)
-            return Check(YES, f"class {architecture}", made)
+            mapped = self.lists.get("maps", {}).get(architecture, architecture)
+            return Check(YES, f"class {architecture}", mapped)
         if base := made_of(self.name, architecture):
             return Check(YES, f"{architecture} as {base}, for embeddings and classes", base)
         prediction = subject.prediction

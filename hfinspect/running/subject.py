@@ -146,7 +146,7 @@ class Subject:
         """The sum of memory under an engine of ``memory``, or why there is none. ``nbytes``: what
         it has of each device, where that is less than the engine of ``memory`` takes."""
         options = self.options
-        given = InferenceOptions(
+        inference = InferenceOptions(
             engine=engine,
             on=options.on,
             context=options.context if context is None else context,
@@ -155,7 +155,7 @@ class Subject:
             pipeline_parallel=options.pipeline_parallel,
         )
         try:
-            request = inference_request(replace(given, **more))
+            request = inference_request(replace(inference, **more))
             if nbytes is not None and request.device is not None:
                 request = replace(request, device=replace(request.device, nbytes=nbytes))
             return plan(self.inspection, self.prediction, request)

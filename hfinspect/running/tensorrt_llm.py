@@ -162,8 +162,8 @@ class TensorRtLlm(Loader):
         occupied = sized.weights.per_device + sized.workspace.nbytes
         if occupied >= nbytes:
             return sized
-        again = subject.sized("logical", nbytes=occupied + (nbytes - occupied) * _PERCENT // 100)
-        return again if isinstance(again, Memory) else sized
+        memory = subject.sized("logical", nbytes=occupied + (nbytes - occupied) * _PERCENT // 100)
+        return memory if isinstance(memory, Memory) else sized
 
     def _settings(self, subject: Subject, sized: Memory) -> tuple[list[str], list[str]]:
         flags, because = [], []

@@ -38,7 +38,7 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
     count = max(options.gpus, 1 if device is None else device.count)
     sums: dict[int, Memory] = {}
     for stage in _STAGES:
-        given = MemoryOptions(
+        memory_options = MemoryOptions(
             on=options.on,
             batch=options.batch,
             train=options.train,
@@ -50,7 +50,7 @@ def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str
             zero=stage if count > 1 else 0,
             checkpointing=options.checkpointing,
         )
-        memory = plan(subject.inspection, subject.prediction, memory_request(given))
+        memory = plan(subject.inspection, subject.prediction, memory_request(memory_options))
         if memory.training is None:
             return (), memory.training_unknown
         sums[stage] = memory
@@ -78,17 +78,17 @@ def _training_launch(
     least = None if training is None else training.least
     fits = True if fitting else None
     why = _why(stage, count, least)
-    away = None
+    offload = None
     if decided and not fitting and not undecided:
         if framework == "DeepSpeed" and subject.device is not None:
-            away = offloaded(sums[stage], subject.device.nbytes)
-        if away is None:
+            offload = offloaded(sums[stage], subject.device.nbytes)
+        if offload is None:
             return TrainingLaunch(framework, None, least, fits=False)
-        fits, least, why = None, away.least, _why_away(away, count)
+        fits, least, why = None, offload.least, _why_away(offload, count)
     if framework == "FSDP":
         return TrainingLaunch(framework, LaunchLine(_fsdp(subject, count, stage), why), least, fits)
-    file = config_text(subject.options, stage, away)
-    line = LaunchLine(_deepspeed(subject, count), (*why, *(() if away else _buckets(stage))))
+    file = config_text(subject.options, stage, offload)
+    line = LaunchLine(_deepspeed(subject, count), (*why, *(() if offload else _buckets(stage))))
     return TrainingLaunch(framework, line, least, fits, FILE, file)
 
 
@@ -101,11 +101,11 @@ def _why(stage: int, count: int, least: int | None) -> tuple[str, ...]:
     return (f"as ZeRO stage {stage}{at_least}",)
 
 
-def _why_away(away: Offloaded, count: int) -> tuple[str, ...]:
-    what = "optimizer and gradients" if away.what == "optimizer" else "all states"
+def _why_away(offload: Offloaded, count: int) -> tuple[str, ...]:
+    what = "optimizer and gradients" if offload.what == "optimizer" else "all states"
     return (
-        f"ZeRO stage 3, {what} in main memory: {byte_size(away.main)} there",
-        f"about {byte_size(away.least)} on {_devices(count)}, by DeepSpeed's estimator",
+        f"ZeRO stage 3, {what} in main memory: {byte_size(offload.main)} there",
+        f"about {byte_size(offload.least)} on {_devices(count)}, by DeepSpeed's estimator",
     )
 
 

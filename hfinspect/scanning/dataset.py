@@ -114,25 +114,25 @@ class Dataset:
     def look(self, *, resume: bool, overwrite: bool) -> None:
         """What ``begin`` does before it writes that the parts are not complete."""
         self._check_folder()
-        there = read_manifest(self._path)
-        if there is not None and not (resume or overwrite):
-            state = "a scan" if there.complete else "an unfinished scan"
+        manifest = read_manifest(self._path)
+        if manifest is not None and not (resume or overwrite):
+            state = "a scan" if manifest.complete else "an unfinished scan"
             raise UsageError(
                 str(self.folder),
-                f"holds {state}: {there.rows:,} rows in {len(there.parts):,} whole parts",
+                f"holds {state}: {manifest.rows:,} rows in {len(manifest.parts):,} whole parts",
                 hint="resume goes on with it, overwrite begins again",
             )
-        if there is None or overwrite:
+        if manifest is None or overwrite:
             self._delete()
         else:
-            there = self._refreshed(there)
-            self.manifest = self._same(there)
-            for number in range(len(there.parts)):
+            manifest = self._refreshed(manifest)
+            self.manifest = self._same(manifest)
+            for number in range(len(manifest.parts)):
                 if not self._part_path(number).is_file():
                     raise UsageError(
                         str(self._part_path(number)),
                         "is not there",
-                        expected=f"a part of {there.parts[number].rows:,} rows",
+                        expected=f"a part of {manifest.parts[number].rows:,} rows",
                         hint="overwrite begins again",
                     )
         self._first = len(self.manifest.parts)
@@ -181,12 +181,12 @@ class Dataset:
         with suppress(OSError):  # other shards may be there
             other.folder.rmdir()
 
-    def _refreshed(self, there: Manifest) -> Manifest:
+    def _refreshed(self, old: Manifest) -> Manifest:
         """The manifest after a refresh that ended while its parts took their places."""
         other = self.refreshed()
         manifest = read_manifest(other._path)
         if manifest is None or not manifest.complete:
-            return there
+            return old
         other.manifest = manifest
         self.replace(other)
         return manifest
@@ -209,12 +209,12 @@ class Dataset:
                     hint="use another folder for another number of shards",
                 )
 
-    def _same(self, there: Manifest) -> Manifest:
+    def _same(self, manifest: Manifest) -> Manifest:
         """The manifest of an earlier run. Raises UsageError if it was another command's."""
         for name, mine, other in (
-            ("columns", self.manifest.columns, there.columns),
-            ("the list", self.manifest.query, there.query),
-            ("--part-rows", self.manifest.part_rows, there.part_rows),
+            ("columns", self.manifest.columns, manifest.columns),
+            ("the list", self.manifest.query, manifest.query),
+            ("--part-rows", self.manifest.part_rows, manifest.part_rows),
         ):
             if mine != other and not (name == "--part-rows" and self.any_part_rows):
                 raise UsageError(
@@ -223,7 +223,7 @@ class Dataset:
                     + ("s" if name == "the list" else ""),
                     hint="repeat that one with resume, or begin again with overwrite",
                 )
-        return there
+        return manifest
 
     def _delete(self) -> None:
         """The shard's parts and journals, the manifest first: what it lacks is not there."""
@@ -405,8 +405,8 @@ class _OpenPart:
 
     def rows(self) -> Iterator[Row | None]:
         """The rows of the items that were taken; None for those that are missing."""
-        there = self.journal.rows_at(offset for offset in self.offsets if offset >= 0)
-        return (None if offset < 0 else next(there) for offset in self.offsets)
+        rows = self.journal.rows_at(offset for offset in self.offsets if offset >= 0)
+        return (None if offset < 0 else next(rows) for offset in self.offsets)
 
     def expects(self, item: Item) -> bool:
         """Take the next item; whether its row is there already."""

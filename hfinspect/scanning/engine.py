@@ -223,8 +223,8 @@ def shared(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
 
 def client_of(options: ScanOptions) -> HubClient | None:
     """The client of a scan that is running; None before its first target."""
-    made = _shared.get(options)
-    return made[0] if made is not None else None
+    shared = _shared.get(options)
+    return shared[0] if shared is not None else None
 
 
 def close_shared() -> None:
@@ -277,19 +277,19 @@ def second_try(
     dies takes all with it that it had begun, and one alone ends it. Only that one is lost."""
     if executor is None:
         return lost(item, error)
-    done: SimpleQueue[Future[R]] = SimpleQueue()
+    finished: SimpleQueue[Future[R]] = SimpleQueue()
     try:
-        executor.submit(work, item).add_done_callback(done.put)
-        return _next_done(done).result()
+        executor.submit(work, item).add_done_callback(finished.put)
+        return _next_finished(finished).result()
     except Exception as second:
         return lost(item, second)
 
 
-def _next_done(done: SimpleQueue[Future[R]]) -> Future[R]:
+def _next_finished(finished: SimpleQueue[Future[R]]) -> Future[R]:
     """The next one that is done, for which it waits; Ctrl-C comes at once."""
     while True:
         with suppress(Empty):
-            return done.get(timeout=SLICE)
+            return finished.get(timeout=SLICE)
 
 
 def run(
@@ -311,12 +311,12 @@ def run(
     one, it is called when nothing is under way, and nothing is begun before.
     """
     pool = executor or DaemonThreads(jobs)
-    most_entered = window or 32 * jobs
+    most_ahead = window or 32 * jobs
     pending: dict[Future[R], tuple[int, Any]] = {}
     raised: deque[tuple[int, Any, Exception]] = deque()
     ended: SimpleQueue[Future[R]] = SimpleQueue()
-    done: dict[int, R] = {}
-    entered, given = 0, 0
+    results: dict[int, R] = {}
+    submitted, yielded = 0, 0
     source = iter(items)
     exhausted = False
     try:
@@ -324,7 +324,7 @@ def run(
             while (
                 not (exhausted or raised)
                 and len(pending) < 2 * jobs
-                and entered - given < most_entered
+                and submitted - yielded < most_ahead
             ):
                 try:
                     item = next(source)
@@ -332,11 +332,11 @@ def run(
                     exhausted = True
                     break
                 future = pool.submit(work, item)
-                pending[future] = (entered, item)
+                pending[future] = (submitted, item)
                 future.add_done_callback(ended.put)
-                entered += 1
+                submitted += 1
             if pending and (executor is not None or not raised):
-                future = _next_done(ended)
+                future = _next_finished(ended)
                 index, item = pending.pop(future)
                 try:
                     result = future.result()
@@ -350,12 +350,12 @@ def run(
                 result = lost(item, reason)
             else:
                 return
-            done[index] = result
+            results[index] = result
             if on_result is not None:
-                on_result(item, result, index > given)
-            while given in done:
-                yield done.pop(given)
-                given += 1
+                on_result(item, result, index > yielded)
+            while yielded in results:
+                yield results.pop(yielded)
+                yielded += 1
     finally:
         for future in pending:
             future.cancel()

@@ -45,13 +45,13 @@ class Journal:
 
         Raises UsageError if the file is something else: it is then left as it was.
         """
-        there: list[JournalContents] = []
+        contents: list[JournalContents] = []
         try:
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
             flags |= 0 if resume else os.O_TRUNC
             self._file = os.open(self.path, flags, 0o666)
             if resume:
-                there = [
+                contents = [
                     JournalContents(str(row["target"]), row["status"] == "ok")
                     for row in self._recovered()
                 ]
@@ -59,7 +59,7 @@ class Journal:
                 self._write(self._header)
         except OSError as error:
             raise self._unwritable(error) from None
-        return there
+        return contents
 
     def _recovered(self) -> Iterator[Row]:
         """The rows of the whole lines; what a crash left of a last one is cut off."""

@@ -34,14 +34,14 @@ class PartWork:
     most: int | None = None
 
     def __call__(self, part: PartItems, executor: Executor | None = None) -> PartRows:
-        done: list[Row] = []
+        finished: list[Row] = []
         failures: list[Row] = []
         jobs = self.jobs if executor is not None else at_once(self.jobs)
         columns = [name for name in self.types if name not in LEADING]
         read = rows(part.items, self.work, columns, jobs=jobs, executor=executor)
         for row in read:
-            done.append(row)
+            finished.append(row)
             failures += [row] if failed(row) else []
             if self.most is not None and len(failures) >= self.most:
-                return PartRows(None, len(done), tuple(failures))
-        return PartRows(parquet.packed(done, self.types), len(done), tuple(failures))
+                return PartRows(None, len(finished), tuple(failures))
+        return PartRows(parquet.packed(finished, self.types), len(finished), tuple(failures))

@@ -14,11 +14,11 @@ from .rows import Row
 
 
 def left_to_do(
-    items: Iterable[Item], there: Sequence[JournalContents], path: Path
+    items: Iterable[Item], written: Sequence[JournalContents], path: Path
 ) -> Iterator[Item]:
     """The items after those that have rows. Raises UsageError if the rows are of another list."""
     left = iter(items)
-    for i, row in enumerate(there):
+    for i, row in enumerate(written):
         item = next(left, None)
         if item is None or clean(item.target) != clean(row.target):
             error = UsageError(
@@ -32,9 +32,9 @@ def left_to_do(
     return left
 
 
-def not_there(items: Iterable[Item], there: Sequence[JournalContents]) -> Iterator[Item]:
+def without_rows(items: Iterable[Item], written: Sequence[JournalContents]) -> Iterator[Item]:
     """The items without a row: for lists that the Hub makes, whose order changes."""
-    names = {row.target for row in there}
+    names = {row.target for row in written}
     return (item for item in items if item.target not in names)
 
 

@@ -231,12 +231,7 @@ def _inspected_and_audited(
         try:
             with errors_about(ref):
                 result = inspect_opened(
-                    target,
-                    of_pipeline(ref),
-                    source,
-                    access,
-                    source=options.source,
-                    unsized=unsized,
+                    target, of_pipeline(ref), source, access, source=options.source, unsized=unsized
                 )
         except HfinspectError as error:
             result = Failure(target, error)
@@ -258,11 +253,11 @@ def _audited(
     if of_pipeline(ref) != ref and ref.path is not None:  # one file of a pipeline that was named
         return run_audit(target, LocalSource(ref.path), file=ref.file)
     source.only_answer()
-    made = None if inspected is None else inspected.predicted
+    predicted = None if inspected is None else inspected.predicted
     read = () if inspected is None or inspected.checkpoint is None else inspected.checkpoint.shards
     # What a server has parsed is read once more: a scan judges every byte of a header.
     shards = [shard for shard in read if not is_without_bytes(shard)]
-    return run_audit(target, source, file=ref.file, made=made, shards=shards)
+    return run_audit(target, source, file=ref.file, predicted=predicted, shards=shards)
 
 
 def _audit_row(audit: AuditResult) -> Row:

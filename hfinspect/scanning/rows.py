@@ -319,8 +319,8 @@ def sorted_by(rows: Sequence[Row], column: str) -> list[Row]:
 
 def types_of(columns: Sequence[str]) -> dict[str, str]:
     """Column -> type of a whole row, in order; ``columns`` with or without the leading ones."""
-    told = {**TOTALS_COLUMNS, **MEMORY_COLUMNS, **AUDIT_COLUMNS, **LEADING}
-    kinds = {name: column.kind for name, column in told.items()}
+    types = {**TOTALS_COLUMNS, **MEMORY_COLUMNS, **AUDIT_COLUMNS, **LEADING}
+    kinds = {name: column.kind for name, column in types.items()}
     kinds.update((name, column.kind) for name, column in COLUMNS.items())
     return {name: kinds[name] for name in dict.fromkeys((*LEADING, *columns))}
 

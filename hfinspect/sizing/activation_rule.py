@@ -125,12 +125,12 @@ def _variant(kind: str, config: Mapping[str, Any]) -> tuple[str, str]:
     """T5's feed-forward layers are of two sorts."""
     if kind not in _T5:
         return kind, ""
-    named = config.get("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
-    if named == "gated-gelu":
+    projection = config.get("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
+    if projection == "gated-gelu":
         return ("t5-gated" if kind == "t5" else "mt5"), ""
-    if named == "relu" and kind == "t5":
+    if projection == "relu" and kind == "t5":
         return "t5", ""
-    return kind, f"feed_forward_proj {named!r} has no recorded rule"
+    return kind, f"feed_forward_proj {projection!r} has no recorded rule"
 
 
 def _not_as_recorded(kind: str, config: Mapping[str, Any]) -> str:
@@ -140,10 +140,10 @@ def _not_as_recorded(kind: str, config: Mapping[str, Any]) -> str:
         if config.get(key) is not None and config[key] not in usual:
             return f"activation {config[key]} has no recorded rule"
     rotary = config.get("rope_parameters")
-    given = {**rotary, **config} if isinstance(rotary, Mapping) else config
+    values = {**rotary, **config} if isinstance(rotary, Mapping) else config
     for key, value in _RECORDED_AS.get(kind, {}).items():
-        if key in given and given[key] != value:
-            return f"{key} {given[key]!r} has no recorded rule"
+        if key in values and values[key] != value:
+            return f"{key} {values[key]!r} has no recorded rule"
     if kind in _BARTS:
         heads = [config.get(f"{side}_attention_heads") for side in ("encoder", "decoder")]
         if heads[0] != heads[1]:

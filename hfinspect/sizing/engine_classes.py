@@ -73,9 +73,9 @@ def made_of(key: str, architecture: str) -> str | None:
 def converted_to(architecture: str | None) -> str | None:
     """The architecture of llama.cpp that its converter makes of a class, or of the class that
     generates with this base; None where it takes neither."""
-    made: dict[str, str] = class_lists()[OF_GGUF]["converts"]
+    converted: dict[str, str] = class_lists()[OF_GGUF]["converts"]
     name = architecture or ""
-    return made.get(name) or made.get(f"{name.removesuffix('Model')}ForCausalLM")
+    return converted.get(name) or converted.get(f"{name.removesuffix('Model')}ForCausalLM")
 
 
 def _is_plain(layer: CachedLayer) -> bool:

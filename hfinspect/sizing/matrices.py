@@ -76,80 +76,80 @@ def _listed(root: Module) -> tuple[Matrix, ...]:
     return tuple(_walk(root, "", _Inherited().entering(root)))
 
 
-def _walk(module: Module, path: str, here: _Inherited) -> Iterator[Matrix]:
+def _walk(module: Module, path: str, inherited: _Inherited) -> Iterator[Matrix]:
     if isinstance(module, ModuleList):
-        listed = _experts if here.kind == "expert" else _members
-        yield from listed(module, path, here)
+        listed = _experts if inherited.kind == "expert" else _members
+        yield from listed(module, path, inherited)
         return
     for name, child in module.children.items():
         if not child.saved or child.kind == "mtp":
             continue
-        inner = here.entering(child)
+        inner = inherited.entering(child)
         if isinstance(child, Module):
             yield from _walk(child, f"{path}{name}.", inner)
         else:
-            yield from _of_child(module, path, name, child, here)
+            yield from _of_child(module, path, name, child, inherited)
 
 
 def _of_child(
-    module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
+    module: Module, path: str, name: str, tensor: Parameter, inherited: _Inherited
 ) -> Iterator[Matrix]:
     if len(tensor.shape) > 1 and tensor.role is Role.PARAMETER:
-        matrix = _matrix(module, path, name, tensor, here.entering(tensor))
+        matrix = _matrix(module, path, name, tensor, inherited.entering(tensor))
         if matrix is not None:
             yield matrix
 
 
-def _members(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:
+def _members(module: ModuleList, path: str, inherited: _Inherited) -> Iterator[Matrix]:
     """Those of each member. Equal layers are one module listed many times, walked once."""
     walked: dict[int, list[Matrix]] = {}
     for name, child in module.children.items():
         if not child.saved or child.kind == "mtp":
             continue
         if not isinstance(child, Module):
-            yield from _of_child(module, path, name, child, here)
+            yield from _of_child(module, path, name, child, inherited)
             continue
         if id(child) not in walked:
-            walked[id(child)] = list(_walk(child, "", here.entering(child)))
+            walked[id(child)] = list(_walk(child, "", inherited.entering(child)))
         for members in walked[id(child)]:
             yield replace(members, path=f"{path}{name}.{members.path}".rstrip("."))
 
 
-def _experts(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:
+def _experts(module: ModuleList, path: str, inherited: _Inherited) -> Iterator[Matrix]:
     counted: dict[int, tuple[str, Module, int]] = {}
     for name, child in module.children.items():
         if isinstance(child, Module):
             first, _, count = counted.get(id(child), (name, child, 0))
             counted[id(child)] = (first, child, count + 1)
     for name, child, count in counted.values():
-        inner = here.entering(child)
-        times = _Inherited(inner.component, inner.kind, inner.active, count * here.times)
+        inner = inherited.entering(child)
+        times = _Inherited(inner.component, inner.kind, inner.active, count * inherited.times)
         yield from _walk(child, f"{path}{name}.", times)
 
 
 def _matrix(
-    module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
+    module: Module, path: str, name: str, tensor: Parameter, inherited: _Inherited
 ) -> Matrix | None:
     linear = name == "weight" and module.class_name.endswith(_LINEAR)
-    table = here.component is Component.EMBEDDING and not linear
-    if table or here.component is Component.NORM or name.endswith("bias"):
+    table = inherited.component is Component.EMBEDDING and not linear
+    if table or inherited.component is Component.NORM or name.endswith("bias"):
         return None
     *outer, rows, columns = tensor.shape
-    count = here.times
+    count = inherited.times
     for size in outer:
         count *= size
     if module.class_name == "Conv1D":
         rows, columns = columns, rows
-    alone = name == "weight" and (linear or here.component is Component.ROUTER)
-    fused = here.kind == "expert" and here.active is not None
+    alone = name == "weight" and (linear or inherited.component is Component.ROUTER)
+    fused = inherited.kind == "expert" and inherited.active is not None
     plain = (not outer and alone) or (len(outer) == 1 and fused)
     return Matrix(
         path.rstrip(".") if name == "weight" else f"{path}{name}",
         int(rows),
         int(columns),
-        here.kind,
-        here.component,
-        here.active,
+        inherited.kind,
+        inherited.component,
+        inherited.active,
         count,
         linear and not outer,
         plain,

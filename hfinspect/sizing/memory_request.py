@@ -65,8 +65,8 @@ class AdapterBytes:
 
 def cache_request(options: CacheOptions) -> MemoryRequest:
     """What a user wrote about a cache, checked. Raises UsageError."""
-    given = {name: getattr(options, name) for name in options_of(CacheOptions)}
-    return inference_request(InferenceOptions(**given))
+    values = {name: getattr(options, name) for name in options_of(CacheOptions)}
+    return inference_request(InferenceOptions(**values))
 
 
 def inference_request(options: InferenceOptions) -> MemoryRequest:
@@ -113,10 +113,10 @@ def inference_request(options: InferenceOptions) -> MemoryRequest:
     )
 
 
-def _bandwidth(named: str | None, device: Device | None) -> int | None:
+def _bandwidth(text: str | None, device: Device | None) -> int | None:
     """What was named, or else that of a card whose name is known."""
-    if named is not None:
-        return parse_bandwidth(named)
+    if text is not None:
+        return parse_bandwidth(text)
     return None if device is None else device.bandwidth
 
 

@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..core.cache_size import (
-    AT_ONCE,
-    ENCODES,
-    NO_CONFIG,
-    NO_KEY_VALUES,
-    UNCATALOGUED,
-    CacheSize,
-)
+from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, NO_KEY_VALUES, UNCATALOGUED, CacheSize
 from ..core.config import ModelConfig
 from ..core.results import Totals
 from ..trees.modules import Module, Parameter
@@ -59,9 +52,9 @@ def own_cache(
     """
     if prediction is None:
         return no_cache(prediction, config)
-    given = (config, context, heads, stored)
-    return prediction.made(
-        "cache", given, lambda: _own_cache(prediction, config, context, heads, stored)
+    key = (config, context, heads, stored)
+    return prediction.memoized(
+        "cache", key, lambda: _own_cache(prediction, config, context, heads, stored)
     )
 
 
@@ -152,8 +145,8 @@ def cache_dtype(
 
 def state_dtype(prediction: Prediction, dtype: str) -> str:
     """The dtype of states that the model does not fix, next to a cache in ``dtype``."""
-    named = prediction.dtype
-    return next((one for one in (named, dtype) if one in FLOATS), "BF16")
+    predicted = prediction.dtype
+    return next((one for one in (predicted, dtype) if one in FLOATS), "BF16")
 
 
 def encoder_positions(root: Module) -> int | None:

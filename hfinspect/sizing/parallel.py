@@ -96,9 +96,9 @@ def assumed_split(devices: int, engine: Engine, heads: int | None, layers: int) 
     return Parallel(tensor=devices)
 
 
-def split_notes(named: Parallel, taken: Parallel, device: Device | None) -> list[str]:
+def split_notes(requested: Parallel, taken: Parallel, device: Device | None) -> list[str]:
     """What is assumed of several devices where no split was named."""
-    if device is None or device.count == 1 or not named.alone:
+    if device is None or device.count == 1 or not requested.alone:
         return []
     if taken.tensor > 1:
         every = "all" if taken.tensor == device.count else f"{taken.tensor} of the {device.count}"
@@ -192,13 +192,13 @@ def stage_weights(
         for place in placed.places:
             by_place.setdefault(place, []).append(placed.tensors)
     # Equal layers have the same tensors, summed once.
-    made: dict[tuple[int, ...], int] = {}
+    bytes_of_groups: dict[tuple[int, ...], int] = {}
     sums: dict[int, int] = {}
     for place, groups in by_place.items():
         key = tuple(map(id, groups))
-        if key not in made:
-            made[key] = shares.sum((layers, 1) for group in groups for layers in group)
-        sums[place] = made[key]
+        if key not in bytes_of_groups:
+            bytes_of_groups[key] = shares.sum((layers, 1) for group in groups for layers in group)
+        sums[place] = bytes_of_groups[key]
     result = []
     for i, part in enumerate(parts):
         places = [*part]

@@ -23,25 +23,13 @@ from .engine_classes import runs
 from .engines.interface import Engine
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
-from .gguf_layers import (
-    engine_layers,
-    gguf_layers,
-    tree_of_file,
-)
+from .gguf_layers import engine_layers, gguf_layers, tree_of_file
 from .kv_cache import cache_size, cached_layers, decoder_blocks, unknown_layouts
 from .largest import largest
 from .memory_request import MAX_BATCH, MAX_CONTEXT, MemoryRequest
 from .offload import Parts, plan_offload
-from .own_cache import (
-    USUAL_CONTEXTS,
-    no_cache,
-)
-from .parallel import (
-    assumed_split,
-    parallel_notes,
-    split_notes,
-    stage_weights,
-)
+from .own_cache import USUAL_CONTEXTS, no_cache
+from .parallel import assumed_split, parallel_notes, split_notes, stage_weights
 from .reading import count_reading
 from .sizer import ContextSum, Sizer, sizer
 
@@ -59,7 +47,7 @@ def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryR
 
         inspection = at_recipe(inspection, prediction, request.width)
     weights = with_adapter(weights_of(inspection), request)
-    named, request = request, shared_by(request, inspection, prediction)
+    unsplit, request = request, shared_by(request, inspection, prediction)
     training, training_unknown = _training(inspection, prediction, weights, request)
     memory = partial(
         Memory,
@@ -93,7 +81,7 @@ def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryR
         )
     else:
         sized = _with_cache(memory, inspection, prediction, layers, weights, request)
-    split = split_notes(named.parallel, request.parallel, request.device)
+    split = split_notes(unsplit.parallel, request.parallel, request.device)
     return _judged(replace(sized, notes=(*split, *sized.notes)), inspection, prediction, request)
 
 
@@ -356,9 +344,9 @@ def _no_sizes(inspection: Inspection) -> str:
     return next((f.text for f in inspection.findings if f.rule == NO_SIZES), "")
 
 
-def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
-    if named is not None:
-        return (named,)
+def _contexts(own: int | None, requested: int | None) -> tuple[int, ...]:
+    if requested is not None:
+        return (requested,)
     usual = [tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own]
     return (*usual, own) if own else tuple(usual)
 

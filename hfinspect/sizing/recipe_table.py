@@ -190,9 +190,9 @@ def _of_any_width(inspection: Inspection, request: MemoryRequest) -> tuple[int, 
     return (known[0], known[1]) if len(known) == 2 else None
 
 
-def _columns(own: int | None, named: int | None) -> tuple[int, ...]:
-    if named is not None:
-        return (named,)
+def _columns(own: int | None, requested: int | None) -> tuple[int, ...]:
+    if requested is not None:
+        return (requested,)
     return tuple(tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own) or (
         (own,) if own else ()
     )

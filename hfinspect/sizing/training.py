@@ -95,8 +95,8 @@ def training_request(method: str, options: MemoryOptions) -> TrainRequest:
     ):
         if isinstance(number, bool) or not 1 <= number <= most:
             raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
-    for word, given in (("targets", options.targets), ("modules to save", options.modules_to_save)):
-        if given is not None and method == "full":
+    for word, names in (("targets", options.targets), ("modules to save", options.modules_to_save)):
+        if names is not None and method == "full":
             raise UsageError(word, "are those of adapters", hint="train lora or qlora")
     return TrainRequest(
         method,
@@ -343,10 +343,10 @@ def _activations(
         return None, "no recorded rule covers the activations with modules saved whole"
     targets = frozenset[str]()
     if chosen is not None:
-        named = _recorded_targets(prediction, chosen)
-        if isinstance(named, str):
-            return None, named
-        targets = named
+        recorded = _recorded_targets(prediction, chosen)
+        if isinstance(recorded, str):
+            return None, recorded
+        targets = recorded
     attention = request.attention or usual_attention(prediction)
     step = Step(
         request.tokens,

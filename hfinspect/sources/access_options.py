@@ -49,10 +49,10 @@ class AccessOptions(LoginOptions):
         from .opening import Access
 
         token, endpoint = login(self.session, self.token, self.endpoint)
-        made = Access(
+        access = Access(
             token, endpoint, self.timeout, self.client, self.cache, progress=self.progress
         )
         if isinstance(self.session, Access):
             client = self.client or self.session.client
-            return replace(made, client=client, sources=self.session.sources)
-        return made
+            return replace(access, client=client, sources=self.session.sources)
+        return access

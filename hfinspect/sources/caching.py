@@ -301,14 +301,14 @@ class CachingSource(SourceLayer):
         self,
         path: str,
         what: str,
-        made: bytes,
+        parsed: bytes,
         *,
         of_commit: bool = False,
         instead_of: Sequence[str] = (),
     ) -> None:
         key = self._key(path, what, of_commit=of_commit)
         if key is not None:
-            self.cache.put(key, made)
+            self.cache.put(key, parsed)
             ranges = [self._key(file, "ranges") for file in (path, *instead_of)]
             with self._lock:
                 for name in ranges:

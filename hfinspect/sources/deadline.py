@@ -34,9 +34,9 @@ class Deadline:
     @classmethod
     def never(cls) -> Deadline:
         """No moment at all: what reads every byte of a model may take days."""
-        made = cls()
-        made.seconds = made._until = float("inf")
-        return made
+        deadline = cls()
+        deadline.seconds = deadline._until = float("inf")
+        return deadline
 
     @classmethod
     def of(cls, timeout: Timeout) -> Deadline:

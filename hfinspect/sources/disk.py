@@ -167,10 +167,10 @@ def _strangers(root: Path) -> list[str]:
         return [".cache"]
     walk = os.walk(cache, onerror=lambda error: paths.append(_below(error.filename, root)))
     for number, (directory, folders, names) in enumerate(walk):
-        here = Path(directory).relative_to(cache).parts
-        kind = here[1] if len(here) > 1 else ""
-        expected = {0: {"huggingface"}, 1: _NOTES.keys()}.get(len(here), set(folders))
-        strange = [n for n in names if not here or not _NOTES[kind].fullmatch(n)]
+        parts = Path(directory).relative_to(cache).parts
+        kind = parts[1] if len(parts) > 1 else ""
+        expected = {0: {"huggingface"}, 1: _NOTES.keys()}.get(len(parts), set(folders))
+        strange = [n for n in names if not parts or not _NOTES[kind].fullmatch(n)]
         strange += [f for f in folders if f not in expected or (Path(directory) / f).is_symlink()]
         paths += [_below(Path(directory) / name, root) for name in sorted(strange)]
         folders[:] = sorted(set(folders) - set(strange))

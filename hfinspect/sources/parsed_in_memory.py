@@ -21,11 +21,11 @@ class ParsedInMemory:
         self,
         path: str,
         what: str,
-        made: bytes,
+        parsed: bytes,
         *,
         of_commit: bool = False,  # noqa: ARG002
         instead_of: Sequence[str] = (),  # noqa: ARG002 - the bytes that were read stay, too
     ) -> None:
-        if len(made) <= self._left:
-            self._left -= len(made)
-            self._parsed_bytes[path, what] = made
+        if len(parsed) <= self._left:
+            self._left -= len(parsed)
+            self._parsed_bytes[path, what] = parsed

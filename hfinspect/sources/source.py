@@ -166,7 +166,7 @@ class ParsedCache(Protocol):
         self,
         path: str,
         what: str,
-        made: bytes,
+        parsed: bytes,
         *,
         of_commit: bool = False,
         instead_of: Sequence[str] = (),

@@ -269,12 +269,12 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
     """The family that a trace describes."""
     from .traced import builders
 
-    named = trace["model_type"]  # null for diffusers, whose configs name a class alone
+    model_types = trace["model_type"]  # null for diffusers, whose configs name a class alone
     classes = builders(trace, builder)
     if trace.get("library") == "timm":
         classes = {name: timm.builder(name, build) for name, build in classes.items()}
     return Family(
-        () if named is None else (str(named), *map(str, trace.get("also", ()))),
+        () if model_types is None else (str(model_types), *map(str, trace.get("also", ()))),
         classes,
         trace.get("base"),
         str(trace.get("base_prefix", "")),
@@ -318,12 +318,12 @@ def choose(config: ModelConfig) -> FamilyChoice:
     Raises UnknownArchitectureError, naming the nearest known types.
     """
     model_type = config.model_type
-    named = config.architectures[:1] or tuple(
+    class_names = config.architectures[:1] or tuple(
         name for name in (config.text("_class_name") or timm.named(config),) if name is not None
     )
     family = find_type(model_type) if model_type else None
-    if named:
-        name = named[0]
+    if class_names:
+        name = class_names[0]
         if family is not None and name in family.classes:
             return FamilyChoice(family, name, model_type, "architectures[0]")
         by_class = find_class(name)
@@ -335,7 +335,7 @@ def choose(config: ModelConfig) -> FamilyChoice:
             raise _unknown(name, sorted(family.classes), f"model_type {model_type}", "class")
     if family is not None:
         return FamilyChoice(family, family.default, model_type, MOST_COMMON)
-    if not model_type and not named:
+    if not model_type and not class_names:
         raise UnnamedModelError(
             "config.json",
             "names neither model_type nor architectures",
@@ -344,9 +344,11 @@ def choose(config: ModelConfig) -> FamilyChoice:
             hint="the catalog lists the model types that are known",
         )
     if timm.named(config) is not None:
-        raise timm.unknown(named[0])
+        raise timm.unknown(class_names[0])
     known = sorted(index().types if model_type else index().classes)
-    raise _unknown(model_type or named[0], known, None, "model_type" if model_type else "class")
+    raise _unknown(
+        model_type or class_names[0], known, None, "model_type" if model_type else "class"
+    )
 
 
 def _unknown(name: str, known: list[str], where: str | None, what: str) -> UnknownArchitectureError:

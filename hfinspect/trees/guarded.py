@@ -52,14 +52,14 @@ class GuardedRead:
         config, last = self.place(key)
         return config.path + last
 
-    def given(self, key: str) -> bool:
+    def has(self, key: str) -> bool:
         config, last = self.place(key)
         return config.has(last)
 
     def first_given(self, written: Written) -> str | None:
         """The first key of an expression that the config has."""
         if isinstance(written, str):
-            return written if written not in self.places and self.given(written) else None
+            return written if written not in self.places and self.has(written) else None
         parts = written if isinstance(written, list) else ()
         return next((key for key in map(self.first_given, parts) if key), None)
 
@@ -184,11 +184,11 @@ class GuardedRead:
         if "saved_between" in guard:
             first, end, wanted = guard["saved_between"]
             if self._config.saved_between(first, end) is not wanted:
-                by = self._config.given.get("transformers_version")
+                by = self._config.file_values.get("transformers_version")
                 raise self.refused("transformers_version", by)
             return
         if guard.get("absent"):
-            if self.given(key):
+            if self.has(key):
                 raise self.refused(key, self.raw(key))
             return
         raw = self.raw(key)
@@ -236,5 +236,5 @@ class GuardedRead:
         )
 
 
-def _same(given: object, allowed: object) -> bool:
-    return given == allowed and isinstance(given, bool) == isinstance(allowed, bool)
+def _same(value: object, allowed: object) -> bool:
+    return value == allowed and isinstance(value, bool) == isinstance(allowed, bool)

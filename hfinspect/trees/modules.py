@@ -289,8 +289,8 @@ def Sequential(
 
 def once(kinds: Sequence[Kind], make: Callable[[Kind], Module]) -> list[Module]:
     """What ``make`` makes of each; of equal ones it is one object."""
-    made = {kind: make(kind) for kind in dict.fromkeys(kinds)}
-    return [made[kind] for kind in kinds]
+    module_of = {kind: make(kind) for kind in dict.fromkeys(kinds)}
+    return [module_of[kind] for kind in kinds]
 
 
 # ---- leaves

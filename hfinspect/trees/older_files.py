@@ -29,13 +29,13 @@ def older_names(module: Module) -> dict[str, Parameter]:
 def _component_at(module: Module, *path: str) -> Component | None:
     """What the innermost says that says anything."""
     component: Component | None = None
-    here: Module | Parameter = module
+    node: Module | Parameter = module
     for name in path:
-        assert isinstance(here, Module)
-        inner = here.children[name]
+        assert isinstance(node, Module)
+        inner = node.children[name]
         assert inner is not None
-        here = inner
-        component = here.component or component
+        node = inner
+        component = node.component or component
     return component
 
 

@@ -79,12 +79,12 @@ class Prediction(Shown):
     def _made(self) -> dict[str, tuple[object, Any]]:
         return {}
 
-    def made(self, name: str, given: object, make: Callable[[], T]) -> T:
-        """What ``make`` makes of it, under a name, and of what is ``given``: once, while equal
+    def memoized(self, name: str, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` makes of it, under a name, and of what is ``key``: once, while equal
         things are given. One prediction may serve a thousand models."""
         before = self._made.get(name)
-        if before is None or before[0] != given:
-            before = self._made[name] = given, make()
+        if before is None or before[0] != key:
+            before = self._made[name] = key, make()
         result: T = before[1]
         return result
 
@@ -128,7 +128,7 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
 def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
     """Raises UnknownArchitectureError where layers differ in a way that the class does not look at:
     such a model has other sizes than its keys say."""
-    make, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
+    make, differing = choice.family.classes[choice.class_name], dict(_differing(config.file_values))
 
     def build(c: ModelConfig) -> Module:
         root = make(c)
@@ -156,7 +156,7 @@ _FIXED = "PPOCRV6MediumDetForObjectDetection"
 def check_activations(class_name: str, config: ModelConfig, root: Module) -> None:
     """Raises UnknownArchitectureError where the config names an activation with parameters, and the
     tree of that class has none."""
-    for key, value in _with_slopes(config.given):
+    for key, value in _with_slopes(config.file_values):
         if class_name != _FIXED and not _has(root, _SLOPES[_last(value)]):
             raise config.unknown(key, value, "an activation without parameters")
 
@@ -277,7 +277,7 @@ def _sections_of(config: ModelConfig, model_types: tuple[str, ...]) -> list[Mode
         distinct: dict[str, ModelConfig] = {}
         for section in level:
             if section.kind in model_types:
-                distinct.setdefault(repr(section.given), section)
+                distinct.setdefault(repr(section.file_values), section)
         if distinct:
             return list(distinct.values())
     return []

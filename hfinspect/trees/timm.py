@@ -42,7 +42,7 @@ def arguments(name: str, config: ModelConfig) -> ModelConfig:
     wrapper what that passes, to which ``pretrained_cfg`` is nothing."""
     if config.model_type == WRAPPER:
         classes = {"num_classes": int(config.dim("num_classes", minimum=0))}
-        return ModelConfig({**classes, **given(name, config)})
+        return ModelConfig({**classes, **model_args(name, config)})
     # A config of before 2023 is itself what later stands under pretrained_cfg.
     about = config.section("pretrained_cfg") if config.has("pretrained_cfg") else config
     values: dict[str, Any] = {"fixed_input_size": about.flag("fixed_input_size", default=False)}
@@ -58,13 +58,13 @@ def arguments(name: str, config: ModelConfig) -> ModelConfig:
         values["num_classes"] = int(place.dim("num_classes", minimum=0))
     if about is not config and about.has("global_pool"):
         values["global_pool"] = about.text("global_pool")
-    values |= given(name, config)
+    values |= model_args(name, config)
     if values["fixed_input_size"] and "img_size" not in values:
         raise _refused(name, "input_size", None)  # the size is the class's, which no trace has
     return ModelConfig(values)
 
 
-def given(name: str, config: ModelConfig) -> Mapping[str, Any]:
+def model_args(name: str, config: ModelConfig) -> Mapping[str, Any]:
     """What ``model_args`` says. Raises UnknownArchitectureError."""
     if not config.has("model_args"):
         return {}

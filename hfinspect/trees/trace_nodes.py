@@ -82,10 +82,10 @@ class Building:
             if outer.says(key) and outer.raw(key) is None:
                 raise self._read.refused(path, None)
         build = self._own.get(name) or self._other(name)
-        made = build(self._read.section(path))
-        made.scope = True
-        made.part = node.get("part") or made.part
-        return made
+        module = build(self._read.section(path))
+        module.scope = True
+        module.part = node.get("part") or module.part
+        return module
 
     def _chosen(self, node: Mapping[str, Any], below: int) -> Module | Parameter | None:
         branch = node["then"] if holds(node["if"], self._read) else node.get("else")
@@ -134,15 +134,15 @@ class Building:
             numbered = Layers((), class_name=str(node["class"]), part=node.get("part"))
             numbered.children.update({n: c for n, c in children.items() if c is not None})
             return numbered
-        made = Module(str(node["class"]), children, **_labels(node))
-        made.detail = _detail(made)
-        for name, older in older_names(made).items():
-            made.children.setdefault(name, older)  # unless the trace has it itself
+        module = Module(str(node["class"]), children, **_labels(node))
+        module.detail = _detail(module)
+        for name, older in older_names(module).items():
+            module.children.setdefault(name, older)  # unless the trace has it itself
         if "keeps" in node:
-            made.cache = tuple(cache_item(row, self._size) for row in node["keeps"][:MAX_KEPT])
+            module.cache = tuple(cache_item(row, self._size) for row in node["keeps"][:MAX_KEPT])
         if "window" in node:
-            self._windows[id(made)] = self._size(node["window"])
-        return made
+            self._windows[id(module)] = self._size(node["window"])
+        return module
 
     def _list(self, node: Mapping[str, Any], below: int) -> Module:
         count = self._count(node["count"], MAX_COUNT, "number of layers")
@@ -169,12 +169,12 @@ class Building:
         if self._cache is None:
             for member in members:
                 member.cache = _NOT_SHOWN
-        made = Layers(members, class_name=str(node["class"]), part=node.get("part"), count=length)
-        made.static = self._cache is None or self._cache.get("static", True)
+        layers = Layers(members, class_name=str(node["class"]), part=node.get("part"), count=length)
+        layers.static = self._cache is None or self._cache.get("static", True)
         looks = [self._windows.get(id(member)) for member in members]
         if any(window is not None for window in looks):
-            made.windows = lambda count: looks[:count]
-        return made
+            layers.windows = lambda count: looks[:count]
+        return layers
 
     def _member(self, node: Mapping[str, Any], i: int, below: int) -> Module | None:
         """A member of a list: what the first condition that holds there says."""
@@ -190,8 +190,8 @@ class Building:
 
 
 def _component(node: Mapping[str, Any]) -> Component | None:
-    named = node.get("as")
-    return None if named is None else Component(named)
+    alias = node.get("as")
+    return None if alias is None else Component(alias)
 
 
 def _labels(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,16 @@ def main() -> int:
     )
     parser.add_argument("--endpoint", help="another Hub than huggingface.co")
     parser.add_argument("--storage", nargs="*", default=(), help="hosts where it keeps files")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        written = assemble(given.output, given.pyodide, given.endpoint, given.storage)
+        written = assemble(
+            arguments.output, arguments.pyodide, arguments.endpoint, arguments.storage
+        )
     except HfinspectError as error:
         sys.stderr.write(f"error: {error}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         return error.exit_code
     size = sum(path.stat().st_size for path in written)
-    sys.stdout.write(f"{len(written)} files, {size / 1e6:.1f} MB in {given.output}\n")
+    sys.stdout.write(f"{len(written)} files, {size / 1e6:.1f} MB in {arguments.output}\n")
     return 0
 
 

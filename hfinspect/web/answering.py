@@ -59,9 +59,9 @@ class Reach(NamedTuple):
         token = self.token if self.own_login else question.get("token") or None
         if not isinstance(token, str | None):
             raise UsageError("the token", f"is {of_type(token)}", expected="a text")
-        named = (question.get("target"), question.get("other"))
+        targets = (question.get("target"), question.get("other"))
         opened = self.opened or OpenModels()
-        session = opened.access(named, token, self.cache, self.timeout)
+        session = opened.access(targets, token, self.cache, self.timeout)
         return {"session": session, "timeout": self.timeout, "cache": self.cache}
 
 
@@ -134,14 +134,14 @@ def _path(target: object) -> str:
     return target if isinstance(target, str) else "config"
 
 
-def _target(given: object) -> Any:
+def _target(value: object) -> Any:
     """A name, or a config as a mapping."""
-    if isinstance(given, str) and given.strip():
-        return given.strip()
-    if isinstance(given, Mapping) and isinstance(given.get("config"), str):
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    if isinstance(value, Mapping) and isinstance(value.get("config"), str):
         from ..checkpoints.json_files import parse_json
 
-        return parse_json("config.json", given["config"].encode())
+        return parse_json("config.json", value["config"].encode())
     raise UsageError("the model", "is missing", expected="org/name, an address or a file")
 
 

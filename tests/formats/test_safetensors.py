@@ -233,7 +233,7 @@ def test_the_worst_of_what_is_left_out_is_kept() -> None:
     last: list[Severity] = ["warning", "note"]
     for severity in many * MAX_FINDINGS + last:
         found.add("r", "t", None, severity)
-    assert found.done()[-1].severity == "warning"
+    assert found.listed()[-1].severity == "warning"
 
 
 def test_headers_of_nothing_but_values_are_refused_before_decoding(

@@ -182,8 +182,8 @@ def test_an_inspection_makes_no_tensors(tmp_path: Path) -> None:
         results.append(hfinspect.inspect(tmp_path))
         lay_out(results[-1], layers=per_layer(results[-1].tensors))
 
-    assert calls(StoredTensors.made, work) == 0
-    assert calls(FoldedTensors.made, work) == 0
+    assert calls(StoredTensors.make_items, work) == 0
+    assert calls(FoldedTensors.make_items, work) == 0
     found = results[-1]
     assert found.expectation is not None
     assert found.expectation.agrees
@@ -198,7 +198,7 @@ def test_a_tensor_takes_some_twenty_bytes() -> None:
     [shard] = shards_of([dict.fromkeys(names, ("F32", (4,)))])
     tensors = shard.tensors
     assert isinstance(tensors, StoredTensors)
-    held = sum(map(sys.getsizeof, (tensors.which, *tensors.keys)))
+    held = sum(map(sys.getsizeof, (tensors.kind_numbers, *tensors.keys)))
     assert tensors.in_order
     assert held < 24 * len(names)
 

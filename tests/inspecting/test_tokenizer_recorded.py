@@ -80,6 +80,6 @@ def test_added_tokens_get_the_ids_of_the_library(number: int) -> None:
     data = json.dumps({"added_tokens": case["added"], "model": model}).encode()
     table = parse_tokenizer("tokenizer.json", data)
     assert {one.content: one.given for one in table.added if one.content} == case["given"]
-    assert {**table.ids, **table.given}.keys() == {*case["vocab"], *case["given"]}
+    assert {**table.ids, **table.assigned_ids}.keys() == {*case["vocab"], *case["given"]}
     assert len(table.ids) == case["vocab_size"]
-    assert len({**table.ids, **table.given}) == case["tokens"]
+    assert len({**table.ids, **table.assigned_ids}) == case["tokens"]

@@ -305,7 +305,7 @@ def test_files_that_may_not_grow(warm: Warm, tmp_path: Path, most: int) -> None:
     """A quota: what does not fit is not kept, and leaves nothing behind."""
     done = subprocess.run(
         [sys.executable, "-c", SMALL_FILES, warm.hub.endpoint, str(tmp_path / "kept"), str(most)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -123,7 +123,7 @@ class _Surroundings:
         if self._parametrized:
             module = module.partition(_PARAMETRIZED)[0]
         parent = module.rpartition(".")[0]
-        told = (
+        features = (
             template,
             self._shapes.get(module),
             parent in self._recurrent or module in self._recurrent,
@@ -133,12 +133,12 @@ class _Surroundings:
             bool(self._bodies) and name.partition(".")[0] not in self._bodies,
             module in self._frozen or name in self._sines,
         )
-        known = self._known.get(told)
+        known = self._known.get(features)
         if known is None:
-            known = of_template(template, self._hints(*told))
+            known = of_template(template, self._hints(*features))
             if self._joins and template.partition(".")[0] in _JOINING:
                 known = known._replace(component=Component.PROJECTOR)
-            self._known[told] = known
+            self._known[features] = known
         return known
 
     def _hints(

@@ -36,19 +36,19 @@ class Labelled(NamedTuple):
     """Labelled tensors, next to each its spec if the tree knew it, and ties: name -> name kept."""
 
     tensors: Sequence[TensorInfo]
-    told: Sequence[TensorSpec | None]
+    known_specs: Sequence[TensorSpec | None]
     tied: Mapping[str, str]
 
     @property
     def specs(self) -> dict[str, TensorSpec]:
         """Stored name -> spec, made anew at each call; of a name in two shards the last counts."""
-        return _by_name(self.tensors, self.told)
+        return _by_name(self.tensors, self.known_specs)
 
 
 def _by_name(
-    tensors: Iterable[TensorInfo], told: Iterable[TensorSpec | None]
+    tensors: Iterable[TensorInfo], known_specs: Iterable[TensorSpec | None]
 ) -> dict[str, TensorSpec]:
-    pairs = zip(map(_NAME, tensors), told, strict=True)
+    pairs = zip(map(_NAME, tensors), known_specs, strict=True)
     return {name: spec for name, spec in pairs if spec is not None}
 
 
@@ -120,14 +120,14 @@ def place_stored(
     ``routing`` says how many experts serve a token, for those the tree does not know.
     """
     shards = table.shards
-    buffers = {name for shard in shards for name in _told_buffers(shard)}
+    buffers = {name for shard in shards for name in _module_buffers(shard)}
     labels = _Labels(prediction, routing, buffers, _surroundings(table, decoded))
     infos: list[TensorInfo] = []
     for shard in shards:
         if shard.tensors:
             infos += _labelled(shard, labels, decoded)
-    told = labels.told
-    tied = {} if untied else _ties_of_tree(infos, told)
+    known_specs = labels.known_specs
+    tied = {} if untied else _ties_of_tree(infos, known_specs)
     tied.update(_ties_by_storage(shards, tied))
     if prediction is None and vocabulary:
         tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary, table))
@@ -140,7 +140,7 @@ def place_stored(
         infos[at] = infos[at]._replace(
             view_of=shares.view_of, shared=(shares.elements, shares.nbytes)
         )
-    return Labelled(tuple(infos), told, tied)
+    return Labelled(tuple(infos), known_specs, tied)
 
 
 #: Two dimensions: what a packed tensor stands for is a matrix, however it is stored.
@@ -170,7 +170,7 @@ class _Labels:
         buffers: Set[str],
         surroundings: Iterable[tuple[str, Sequence[int]]],
     ) -> None:
-        self.told: list[TensorSpec | None] = []
+        self.known_specs: list[TensorSpec | None] = []
         self._find = specs_finder(prediction)
         self._routing = routing
         self._buffers = buffers
@@ -184,15 +184,15 @@ class _Labels:
     def of(self, tensors: Sequence[StoredTensor], meant: Sequence[str]) -> list[TensorSpec]:
         """Labels of tensors that stand for what is called ``meant``."""
         specs = self._find(meant)
-        self.told += specs
+        self.known_specs += specs
         if None not in specs:
             return cast("list[TensorSpec]", specs)
         return [
-            spec or self._told_by_name(stored, name)
+            spec or self._spec_by_name(stored, name)
             for stored, spec, name in zip(tensors, specs, meant, strict=True)
         ]
 
-    def _told_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
+    def _spec_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
         labels = self._labels_of(meant)
         role = labels.role
         if stored.name in self._buffers or stored.dtype in BUFFER_DTYPES or _is_causal_mask(stored):
@@ -215,9 +215,9 @@ def _labelled(
     meant = names
     if any(meanings):
         meant = tuple([m[0] if m else name for m, name in zip(meanings, names, strict=True)])
-    told = labels.of(shard.tensors, meant)
+    known_specs = labels.of(shard.tensors, meant)
     _, _, components, roles, parts, stacks, layers, kinds, _, _, _, actives, _ = zip(
-        *told, strict=True
+        *known_specs, strict=True
     )
     parameters: Iterable[int | None] = elements
     if roles.count(_PARAMETER) < len(roles):
@@ -250,10 +250,10 @@ def _labelled(
     return map(tuple.__new__, repeat(TensorInfo), columns)
 
 
-def _told_buffers(shard: Shard) -> list[str]:
+def _module_buffers(shard: Shard) -> list[str]:
     """What a pickled module itself calls its buffers."""
-    told = shard.metadata.get("buffers") if shard.format in ("torch", "torchscript") else None
-    return [name for name in told if isinstance(name, str)] if isinstance(told, list) else []
+    names = shard.metadata.get("buffers") if shard.format in ("torch", "torchscript") else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _is_causal_mask(stored: StoredTensor) -> bool:
@@ -267,11 +267,13 @@ def _is_causal_mask(stored: StoredTensor) -> bool:
 # ---- ties
 
 
-def _ties_of_tree(infos: Sequence[TensorInfo], told: Sequence[TensorSpec | None]) -> dict[str, str]:
+def _ties_of_tree(
+    infos: Sequence[TensorInfo], known_specs: Sequence[TensorSpec | None]
+) -> dict[str, str]:
     """Both ends of a tie of the architecture are stored, in one shape."""
-    if not any(spec is not None and spec[_TIED_TO] is not None for spec in told):
+    if not any(spec is not None and spec[_TIED_TO] is not None for spec in known_specs):
         return {}
-    specs = _by_name(infos, told)
+    specs = _by_name(infos, known_specs)
     ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
     wanted = set(ends.values())
     stored_by = {

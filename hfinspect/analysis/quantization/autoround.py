@@ -41,9 +41,9 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
             selection.expression(pattern, label)
     scheme = _scheme(declared)
     blocks = declared.values.get("block_name_to_quantize")
-    named = blocks.split(",") if isinstance(blocks, str) else blocks
-    if isinstance(named, list) and named:
-        selection.add(named, scheme, inside=False)
+    names = blocks.split(",") if isinstance(blocks, str) else blocks
+    if isinstance(names, list) and names:
+        selection.add(names, scheme, inside=False)
         return PackedPlan(None, selection, biases="F16")
     return PackedPlan(scheme, selection, layers_only=True, biases="F16")
 

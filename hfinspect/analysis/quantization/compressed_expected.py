@@ -77,10 +77,10 @@ def plan(declared: Declared, prediction: Prediction) -> PackedPlan:
         settings = _settings(declared, group)
         own = _scheme(settings)
         targets = group.get("targets")
-        named = targets if isinstance(targets, list) else []
-        if _CLASS in named:
+        names = targets if isinstance(targets, list) else []
+        if _CLASS in names:
             scheme = own
-        _select(selection, [target for target in named if target != _CLASS], own)
+        _select(selection, [target for target in names if target != _CLASS], own)
     cache = "attention" if declared.values.get("kv_cache_scheme") else ""
     return PackedPlan(scheme, selection, LINEARS, cache_scales=cache)
 
@@ -124,8 +124,8 @@ def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings
     bits = weight.integer("num_bits")
     if bits is None:
         raise UndeterminedError("a group names no num_bits")
-    given = group.get("input_activations")
-    inputs = given if isinstance(given, Mapping) else None
+    activations = group.get("input_activations")
+    inputs = activations if isinstance(activations, Mapping) else None
     # "local" scales are computed while running, from one that is stored.
     static = inputs is not None and inputs.get("dynamic") in (None, False, "local")
     own = group.get("format")

@@ -40,9 +40,9 @@ def decode(
 
         return decode_ggml(shards)
     declared = declared_in(config, companions)
-    told = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
-    if declared.method or told:
-        method = declared.method or told
+    guessed = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
+    if declared.method or guessed:
+        method = declared.method or guessed
         decoding = _decode(table, declared, method, prediction)
         if declared.method or decoding.tensors:
             if method in _BY_NAME or _of_single_tensors(decoding.findings):

@@ -281,8 +281,8 @@ def _settings(
     static = declared.text("activation_scheme") == "static"
     blocks = declared.values.get("weight_block_size")
     if blocks is None:
-        given = {"weight_block_size", "modules_to_not_convert"}
-        if given.isdisjoint(declared.values):
+        keys = {"weight_block_size", "modules_to_not_convert"}
+        if keys.isdisjoint(declared.values):
             return _Settings(dtype, "F32", None, static, ("scale", "input_scale"))
         return _Settings(dtype, "F32", None, static, halved=_by_transformers(declared))
     if not (isinstance(blocks, list) and len(blocks) == 2 and all(map(_is_size, blocks))):

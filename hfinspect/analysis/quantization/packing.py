@@ -209,10 +209,10 @@ class _Walk:
     def module(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         inside = place.inside(node)
         key = (id(node), state, inside)
-        made = self._made.get(key)
-        if made is None:
-            made = self._made[key] = self._rewritten(node, state, inside)
-        return made
+        rewritten = self._made.get(key)
+        if rewritten is None:
+            rewritten = self._made[key] = self._rewritten(node, state, inside)
+        return rewritten
 
     def _rewritten(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         scheme = self._scheme(node, state, place)
@@ -221,10 +221,10 @@ class _Walk:
         for name, child in node.children.items():
             if isinstance(child, Module):
                 below = place if name.isdigit() else place._replace(name=name)
-                made = self.module(child, enter(state, name), below)
-                if name == "experts" and made is not child:
-                    made = self._with_joined(made)
-                children[name] = made
+                packed = self.module(child, enter(state, name), below)
+                if name == "experts" and packed is not child:
+                    packed = self._with_joined(packed)
+                children[name] = packed
             elif scheme is not None and name == "weight" and _is_matrix(child):
                 pieces = scheme(self._linear(node, child, place))
                 children.update({name: child} if pieces is None else _in_place_of(child, pieces))
@@ -318,9 +318,9 @@ class _Walk:
             if self._plan.cache_scales == "attention":
                 members[f"{letter}_scale"] = scales(None, 1)
             else:
-                made = copy.copy(projection)
-                made.children = {**projection.children, f"{letter}_scale": scales("F32")}
-                members[f"{letter}_proj"] = made
+                copied = copy.copy(projection)
+                copied.children = {**projection.children, f"{letter}_scale": scales("F32")}
+                members[f"{letter}_proj"] = copied
         if not members and not {"kv_b_proj", "qkv_proj", "query_key_value"}.isdisjoint(children):
             text = "the scales of the KV cache are not counted: their names depend on the exporter"
             if not self.findings:
@@ -329,9 +329,9 @@ class _Walk:
 
 
 def _with_children(node: Module, children: dict[str, Module | Parameter]) -> Module:
-    made = copy.copy(node)
-    made.children = children
-    return made
+    copied = copy.copy(node)
+    copied.children = children
+    return copied
 
 
 def _brought_out(children: dict[str, Module | Parameter]) -> dict[str, Module | Parameter]:

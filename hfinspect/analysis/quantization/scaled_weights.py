@@ -65,15 +65,15 @@ def read_module(module: StoredModule, declared: Declared, sheet: Sheet) -> None:
     if weight is not None and packed:
         read_weight(weight, weight.name, module.get(*_WEIGHT_SCALES), declared, sheet)
     # Where no config says that anything is quantised, a name alone is no reason to discount.
-    told = packed or bool(declared.method)
+    is_quantized = packed or bool(declared.method)
     for suffix, tensor in tensors.items():
-        if (suffix in _SCALES and (told or _is_cache_scale(suffix, tensor))) or (
+        if (suffix in _SCALES and (is_quantized or _is_cache_scale(suffix, tensor))) or (
             suffix == "scale" and packed
         ):
             sheet.aside(tensor, module.full("weight"), Holds.SCALES)
         elif suffix in _MARKERS:
             sheet.aside(tensor, module.full("weight"), Holds.TABLES)
-        elif suffix in _ZERO_POINTS and told:
+        elif suffix in _ZERO_POINTS and is_quantized:
             sheet.aside(tensor, module.full("weight"), Holds.ZERO_POINTS)
         elif suffix.endswith(_ENDINGS):
             _read_fused(module, suffix, tensor, declared, sheet)

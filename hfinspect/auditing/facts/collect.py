@@ -91,7 +91,7 @@ _NO_HDF5 = (".safetensors", ".gguf", ".json", ".txt", ".md", ".py")
 @dataclass
 class Collector:
     """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file;
-    ``made`` is a prediction that is there already, ``known`` are weight files that were read."""
+    ``predicted`` is a prediction that there is already, ``known`` are weight files read before."""
 
     source: Source
     file: str | None = None
@@ -99,7 +99,7 @@ class Collector:
     reference: Checkpoint | None = None
     reference_name: str | None = None
     progress: Progress | None = None
-    made: Predicted | None = None
+    predicted: Predicted | None = None
     known: Mapping[str, Shard] = field(default_factory=dict)
     unchecked: list[Unchecked] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -123,7 +123,7 @@ class Collector:
         if (further := len(repos_below(json_files)) - MAX_REPOS) > 0:
             what = f"which folder is what in {further:,} repos below"
             self._leave(what, f"{MAX_REPOS} are looked up")
-        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.made)
+        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted)
         self._note_foreign(names)
         self._note_archives(facts)
         disk = self.source.on_disk
@@ -355,7 +355,7 @@ class Collector:
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
     ) -> dict[str, str]:
         """Pointers and pages in place of files that are read nowhere else: path -> rule."""
-        here = self.source.is_near
+        is_near = self.source.is_near
         stand_ins: dict[str, str] = {}
         paths = []
         for path, entry in files.items():
@@ -365,7 +365,7 @@ class Collector:
             if entry.size == 0 and name is not None:
                 stand_ins[path] = "empty-file"
             elif 0 < (entry.size or 0) <= MAX_POINTER and (
-                here or name is not None or path.endswith(_KEPT_IN_LFS)
+                is_near or name is not None or path.endswith(_KEPT_IN_LFS)
             ):
                 paths.append(path)
         results = self._gather([partial(stand_in, self.source, path) for path in paths])
@@ -375,9 +375,13 @@ class Collector:
     def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
         paths = [path for path in files if is_graph(path)]
         if self.source.is_near:
-            named = [path for path in files if not path.endswith(_NO_HDF5) and not is_graph(path)]
-            answers = self._gather([partial(is_hdf5, self.source, path) for path in named])
-            paths += [path for path, answer in zip(named, answers, strict=True) if answer is True]
+            candidates = [
+                path for path in files if not path.endswith(_NO_HDF5) and not is_graph(path)
+            ]
+            answers = self._gather([partial(is_hdf5, self.source, path) for path in candidates])
+            paths += [
+                path for path, answer in zip(candidates, answers, strict=True) if answer is True
+            ]
         if not self.source.is_near and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
             self._leave(what, f"{MAX_REMOTE_GRAPHS} are checked")

@@ -54,7 +54,7 @@ class DeepScan:
         }
         self.paths = sorted({*weights, *self.recorded})
         self.total = sum(files[path].size or 0 for path in self.paths)
-        self.done = 0
+        self.nbytes_read = 0
 
     def run(self) -> dict[str, DeepFact]:
         if not self.recorded:
@@ -92,9 +92,9 @@ class DeepScan:
                     break
                 at += 1
             position = end
-            self.done += len(data)
+            self.nbytes_read += len(data)
             if self.progress is not None:
-                self.progress(self.done, self.total)
+                self.progress(self.nbytes_read, self.total)
         return digest.hexdigest(), scans
 
     def _second_reading(self, weight: WeightFact) -> str:

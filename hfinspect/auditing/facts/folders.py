@@ -36,9 +36,9 @@ def make_folders(
     indexes: Mapping[str, IndexRead],
     json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenTable],
-    made: Predicted | None = None,
+    predicted: Predicted | None = None,
 ) -> tuple[Folder, ...]:
-    """Every directory with weights or a config, the root first; ``made`` as in ``judge``."""
+    """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``."""
     copies: dict[str, list[Copy]] = {}
     for copy in _copies(files, weights, indexes):
         copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
@@ -58,7 +58,7 @@ def make_folders(
         main = _main(files, path, own)
         facts = small.get(path, {})
         kind = declared.get(path.rstrip("/"))
-        judged = judge(main, facts, kind, made)
+        judged = judge(main, facts, kind, predicted)
         tokenizer = _tokenizer(path, tokenizers, small)
         folders.append(Folder(path, own, main, facts, tokenizer, judged, kind))
     return tuple(folders)
@@ -148,8 +148,10 @@ def _shards(
 
 def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...]) -> Copy | None:
     """The copy that is taken for the folder's model."""
-    here = {path: entry for path, entry in files.items() if path[: path.rfind("/") + 1] == folder}
-    choice = choose(here)
+    own_files = {
+        path: entry for path, entry in files.items() if path[: path.rfind("/") + 1] == folder
+    }
+    choice = choose(own_files)
     if choice is None:
         return None
     wanted = set(choice.files)

@@ -72,12 +72,12 @@ _REACHING: Final = re.compile(r"\{[^{}]*[.\[]|__")
 
 
 class Value(NamedTuple):
-    """What an expression may be. ``texts``: known texts; ``made``: how a text was made that is not
-    known, empty where none is; ``items``: elements of a container that the template makes; ``own``:
-    names of Jinja's own objects. Data of the conversation is the empty value."""
+    """What an expression may be. ``texts``: known texts; ``origin``: how a text was made that is
+    not known, empty where none is; ``items``: elements of a container that the template makes;
+    ``own``: names of Jinja's own objects. Data of the conversation is the empty value."""
 
     texts: frozenset[str] = frozenset()
-    made: str = ""
+    origin: str = ""
     items: tuple[Value, ...] = ()
     own: frozenset[str] = frozenset()
 
@@ -96,17 +96,17 @@ def union(values: Iterable[Value]) -> Value:
     texts: set[str] = set()
     own: set[str] = set()
     items: list[Value] = []
-    made = ""
+    origin = ""
     for value in values:
         texts |= value.texts
         own |= value.own
         items += [item for item in value.items if item not in items]
-        made = made or value.made
+        origin = origin or value.origin
     if len(texts) > MAX_TEXTS:
-        texts, made = set(), made or "a choice among many texts"
+        texts, origin = set(), origin or "a choice among many texts"
     if len(items) > 1:
         items = [union(item.with_elements for item in items)]
-    return Value(frozenset(texts), made, tuple(items), frozenset(own))
+    return Value(frozenset(texts), origin, tuple(items), frozenset(own))
 
 
 class _DangerError(Exception):
@@ -147,7 +147,7 @@ class _Flow(TagReader):
         self._value(node)
 
     def assigned(self, targets: Sequence[str], node: Node | None, *, loop: bool = False) -> None:
-        value = Value(made="a block of the template") if node is None else self._value(node)
+        value = Value(origin="a block of the template") if node is None else self._value(node)
         value = _elements(value) if loop else value
         for target in targets:
             self._assign(target, value if len(targets) == 1 else value.with_elements)
@@ -160,9 +160,10 @@ class _Flow(TagReader):
         after = union([before, value])
         if self.widens and after != before:
             after = Value(
-                made=after.with_elements.made or "a text that grows", own=after.with_elements.own
+                origin=after.with_elements.origin or "a text that grows",
+                own=after.with_elements.own,
             )
-        if before.made and not before.texts and not before.items:
+        if before.origin and not before.texts and not before.items:
             after = before._replace(own=before.own | after.with_elements.own)
         self.variables[name] = after
 
@@ -206,11 +207,11 @@ class _Flow(TagReader):
         self, of: Node, args: tuple[Node, ...], keywords: tuple[tuple[str, Node], ...]
     ) -> Value:
         values = [self._value(arg) for arg in args]
-        named = [(name, self._value(arg)) for name, arg in keywords]
-        every = [*values, *(value for _, value in named)]
+        keyword_values = [(name, self._value(arg)) for name, arg in keywords]
+        every = [*values, *(value for _, value in keyword_values)]
         self._check_own(every)
         if of[0] == "name":
-            return self._called(of[1], values, named, every)
+            return self._called(of[1], values, keyword_values, every)
         base = self._value(of)
         if of[0] == "attr":
             base = self._value(of[1])
@@ -218,7 +219,7 @@ class _Flow(TagReader):
                 self._check(union(values[:1]), f".{of[2]}()")
                 return union([_elements(base), *values[1:]])
             if of[2] in ("format", "format_map") and (
-                base.made or any(_REACHING.search(text) for text in base.texts)
+                base.origin or any(_REACHING.search(text) for text in base.texts)
             ):
                 raise _DangerError("reaches into what .format() is given")
             if of[2] in ("items", "keys", "values", "copy"):
@@ -248,7 +249,7 @@ class _Flow(TagReader):
             rest = union([*values[len(parameters) :], *(value for _, value in named)])
             self._assign("varargs", rest)
             self._assign("kwargs", rest)
-            return Value(made="what a macro prints") if any(_is_text(v) for v in every) else DATA
+            return Value(origin="what a macro prints") if any(_is_text(v) for v in every) else DATA
         if name == "namespace":
             for key, value in named:
                 self._assign(f".{key}", value)
@@ -256,7 +257,7 @@ class _Flow(TagReader):
         if name in ("dict", "list", "cycler", "zip"):
             return Value(items=(union(value.with_elements for value in every),))
         if name in OWN or name in ("range", "raise_exception", "strftime_now"):
-            return Value(made=name) if name in ("lipsum", "joiner") else DATA
+            return Value(origin=name) if name in ("lipsum", "joiner") else DATA
         return _changed(union([self._of_name(name), *every]), "a function's text")
 
     def _of_filter(
@@ -286,7 +287,7 @@ class _Flow(TagReader):
             more = [*values, *named.values()] if name in ("default", "d") else []
             return union([_elements(base) if name in ("first", "last", "random") else base, *more])
         known = _KNOWN.get(name)
-        if known is not None and not base.made and not base.items:
+        if known is not None and not base.origin and not base.items:
             return base._replace(texts=frozenset(known(text) for text in base.texts))
         return _changed(union([base, *values, *named.values()]), f"the filter {name}")
 
@@ -339,8 +340,8 @@ class _Flow(TagReader):
         for text in key.texts:
             if _DUNDER.search(text):
                 raise _DangerError(f"names the attribute {text[:60]!a} by {where}")
-        if key.made:
-            raise _DangerError(f"makes the name of an attribute ({key.made}) for {where}")
+        if key.origin:
+            raise _DangerError(f"makes the name of an attribute ({key.origin}) for {where}")
         self._check_own([key])
 
     def _check_own(self, values: Iterable[Value]) -> None:
@@ -351,12 +352,14 @@ class _Flow(TagReader):
 
 def _is_text(value: Value) -> bool:
     entire = value.with_elements
-    return bool(entire.made or any(entire.texts))
+    return bool(entire.origin or any(entire.texts))
 
 
 def _member(base: Value) -> Value:
     """An attribute of a value: elements of containers, data of data."""
-    return base.with_elements._replace(texts=frozenset()) if base.items else Value(made=base.made)
+    return (
+        base.with_elements._replace(texts=frozenset()) if base.items else Value(origin=base.origin)
+    )
 
 
 def _elements(base: Value) -> Value:
@@ -365,12 +368,12 @@ def _elements(base: Value) -> Value:
     if base.texts:
         characters = frozenset(character for text in base.texts for character in text)
         values.append(Value(texts=characters))
-    return union([*values, Value(made=base.made, own=base.own)])
+    return union([*values, Value(origin=base.origin, own=base.own)])
 
 
 def _changed(value: Value, how: str) -> Value:
     """A value after an operation that nobody follows: data stays data."""
-    return Value(made=value.with_elements.made or how) if _is_text(value) else DATA
+    return Value(origin=value.with_elements.origin or how) if _is_text(value) else DATA
 
 
 def _concatenated(values: list[Value]) -> Value:
@@ -379,7 +382,7 @@ def _concatenated(values: list[Value]) -> Value:
         return union(values)
     if all(not _is_text(value) for value in values):
         return DATA
-    made = next((value.made for value in values if value.made), "")
+    origin = next((value.origin for value in values if value.origin), "")
     joined = {""}
     has_data = False
     for value in values:
@@ -387,9 +390,9 @@ def _concatenated(values: list[Value]) -> Value:
         texts = value.texts or {""}
         joined = {(before + text)[:MAX_TEXT] for before in joined for text in texts}
         if len(joined) > MAX_TEXTS:
-            return Value(made="a choice among many texts")
+            return Value(origin="a choice among many texts")
     first = values[0]
-    if made:  # what begins with a letter is no attribute of Python's own, whatever follows
-        plain = first.texts and not first.made and all(t[:1].isalnum() for t in first.texts)
-        return Value(texts=frozenset(first.texts)) if plain else Value(made=made)
+    if origin:  # what begins with a letter is no attribute of Python's own, whatever follows
+        plain = first.texts and not first.origin and all(t[:1].isalnum() for t in first.texts)
+        return Value(texts=frozenset(first.texts)) if plain else Value(origin=origin)
     return Value(texts=frozenset(joined))

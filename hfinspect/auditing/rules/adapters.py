@@ -73,11 +73,11 @@ def adapter_half(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for _, copy, _ in _adapters(facts):
         for module, first, second, _ in _pairs(copy):
-            there = first or second
-            if there is not None and (first is None or second is None):
+            read = first or second
+            if read is not None and (first is None or second is None):
                 lack = "lora_B" if second is None else "lora_A"
                 text = f"{module} has no {lack}"
-                yield RuleFinding(text, copy.file_of[there.name], there.name)
+                yield RuleFinding(text, copy.file_of[read.name], read.name)
 
 
 @rule("HI319", "adapter-targets", "warning")

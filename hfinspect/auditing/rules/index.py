@@ -212,10 +212,10 @@ def numbering(facts: TargetFacts) -> Iterator[RuleFinding]:
             continue
         # Some savers number from 0, and bloom's first shard is the second number, for its
         # embedding came later; what lies outside the index but on disk is no gap either.
-        there = numbers | {
+        present = numbers | {
             n.number for n in map(weight_name, copy.extra) if n is not None and n.number is not None
         }
-        gaps = [number for number in range(min(numbers), max(numbers)) if number not in there]
+        gaps = [number for number in range(min(numbers), max(numbers)) if number not in present]
         if len(counts) > 1:
             totals = " and ".join(f"{count:,}" for count in sorted(counts))
             yield RuleFinding(f"its shards count {totals} in all", path)

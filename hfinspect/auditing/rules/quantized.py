@@ -38,9 +38,9 @@ def _settings(folder: Folder) -> Mapping[str, object] | None:
     declared = declared_in(folder.config, files)
     if declared.method:
         return declared.values
-    named = (folder.config or {}).get("quantization_config")
-    if isinstance(named, dict):
-        return named
+    in_config = (folder.config or {}).get("quantization_config")
+    if isinstance(in_config, dict):
+        return in_config
     others = (folder.mapping(name) for name in ("quant_config.json", "quantization_config.json"))
     return next((other for other in others if other is not None), None)
 

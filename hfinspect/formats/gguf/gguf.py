@@ -77,7 +77,7 @@ class GgufFormat:
         metadata["GGUF.version"] = version
         metadata["GGUF.byte_order"] = "little" if order == "<" else "big"
         return Shard(
-            reader.path, self.name, tensors, reader.size, cursor.position, metadata, out.done()
+            reader.path, self.name, tensors, reader.size, cursor.position, metadata, out.listed()
         )
 
 

@@ -30,10 +30,10 @@ _MOST: Final = 0xFF
 def odd_dtype_state(target: Inert, state: object) -> str:
     """Why ``state`` is not what NumPy writes for a dtype; empty where it is, and for what is no
     dtype. ``target`` already has the state among its parts."""
-    made = target.target
-    if not isinstance(made, GlobalRef) or made.module.partition(".")[0] != "numpy":
+    call = target.target
+    if not isinstance(call, GlobalRef) or call.module.partition(".")[0] != "numpy":
         return ""
-    if made.name.rpartition(".")[2] != "dtype" and not made.name.endswith("DType"):
+    if call.name.rpartition(".")[2] != "dtype" and not call.name.endswith("DType"):
         return ""
     if len(target.parts) > 1:
         return "its state is set twice"

@@ -57,7 +57,7 @@ def pack_headers(headers: Iterable[CachedHeader]) -> bytes:
     entries, arrays = [], []
     for header, size in headers:
         tensors = header.tensors
-        parts = [tensors.which, *tensors.keys]
+        parts = [tensors.kind_numbers, *tensors.keys]
         if tensors.own_offsets is not None:
             parts.append(tensors.own_offsets)
         packed = [array(_code(part), part) for part in parts]
@@ -127,14 +127,14 @@ def _header(entry: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHea
     _need(type(start) is int and start >= 0 and type(skipped) is int and skipped >= 0)
     _need(isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values()))
     kinds = [_kind(*kind) for kind in entry["kinds"]]
-    which, keys, more = arrays[0], arrays[1 : 1 + len(kinds)], arrays[1 + len(kinds) :]
+    kind_numbers, keys, more = arrays[0], arrays[1 : 1 + len(kinds)], arrays[1 + len(kinds) :]
     _need(len(keys) == len(kinds) and len(more) <= 1 and len(set(kinds)) == len(kinds))
-    _need(Counter(which) == dict(enumerate(map(len, keys))) and all(keys))
+    _need(Counter(kind_numbers) == dict(enumerate(map(len, keys))) and all(keys))
     for kind, own in zip(kinds, keys, strict=True):
         _check_names(kind.pattern, own)
     _need(are_distinct((kind.pattern, own) for kind, own in zip(kinds, keys, strict=True)))
-    _need(not more or len(more[0]) == len(which))
-    tensors = StoredTensors(kinds, which, keys, start, more[0] if more else None)
+    _need(not more or len(more[0]) == len(kind_numbers))
+    tensors = StoredTensors(kinds, kind_numbers, keys, start, more[0] if more else None)
     findings = tuple(Finding(**_strings(finding)) for finding in entry["findings"])
     return CachedHeader(Header(file, tensors, start, metadata, findings, skipped), size)
 

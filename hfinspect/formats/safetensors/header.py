@@ -130,7 +130,7 @@ def _compact(
         dtypes, shapes = zip(*map(compact.meaning.__getitem__, compact.forms), strict=True)
         columns = _Columns(compact.names, dtypes, shapes, compact.starts, compact.stops)
         columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
-        return Header(file, _tensors(columns, start), start, metadata, findings.done())
+        return Header(file, _tensors(columns, start), start, metadata, findings.listed())
     if seen is not None:
         seen(names)
     sizes = map(sub, compact.stops, compact.starts)
@@ -138,7 +138,7 @@ def _compact(
     tensors = StoredTensors.of_columns(
         compact.names, compact.forms, compact.meaning, sizes, starts, start
     )
-    return Header(file, tensors, start, metadata, findings.done())
+    return Header(file, tensors, start, metadata, findings.listed())
 
 
 def _header_of(
@@ -156,7 +156,7 @@ def _header_of(
         columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
     if first not in (b"{", b""):
         findings.add("header-start", "the header does not begin with {", None, "warning")
-    return Header(file, _tensors(columns, start), start, metadata, findings.done(), skipped)
+    return Header(file, _tensors(columns, start), start, metadata, findings.listed(), skipped)
 
 
 def _split_metadata(

@@ -34,7 +34,7 @@ def validate(header: Header, size: int | None) -> tuple[Finding, ...]:
     if header.data_start % ALIGNMENT:
         text = f"tensor data starts at byte {header.data_start:,}, no multiple of {ALIGNMENT}"
         findings.add("misaligned", text, None, "note")
-    return header.findings + findings.done()
+    return header.findings + findings.listed()
 
 
 def refused(findings: Sequence[Finding]) -> Finding | None:

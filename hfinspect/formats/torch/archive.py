@@ -113,7 +113,7 @@ def read_zip(file: Windows) -> Shard:
         file.size,
         len(data) + archive.directory.stop - archive.directory.start,
         metadata,
-        out.done(),
+        out.listed(),
     )
 
 
@@ -276,22 +276,22 @@ def _unpickled(directory: ZipDirectory) -> list[ZipEntry]:
 
 def _posing_as_text(file: Windows, directory: ZipDirectory) -> tuple[list[ZipEntry], int]:
     """Members with names of text that begin as pickles or archives, and how many were not read."""
-    named = [e for e in directory.entries if e.size and e.name.lower().endswith(_TEXT_MEMBERS)]
-    near = [entry for entry in _at_hand(file, named) if is_readable(entry)]
+    texts = [e for e in directory.entries if e.size and e.name.lower().endswith(_TEXT_MEMBERS)]
+    near = [entry for entry in _at_hand(file, texts) if is_readable(entry)]
     posing = []
     for entry in near:
         with suppress(FormatError):  # a local header that differs is reported already
             if _begins_as_pickle(file, entry):
                 posing.append(entry)
-    return posing, len(named) - len(near)
+    return posing, len(texts) - len(near)
 
 
-def _at_hand(file: Windows, named: Sequence[ZipEntry]) -> Sequence[ZipEntry]:
+def _at_hand(file: Windows, texts: Sequence[ZipEntry]) -> Sequence[ZipEntry]:
     """Those whose beginnings can be looked at; where reads are requests, these are read here."""
     if file.is_near:
-        return named[:MAX_TEXT_MEMBERS]
+        return texts[:MAX_TEXT_MEMBERS]
     rows: list[list[ZipEntry]] = []
-    for entry in sorted(named, key=lambda entry: entry.header_offset):
+    for entry in sorted(texts, key=lambda entry: entry.header_offset):
         if rows and entry.header_offset - rows[-1][-1].header_offset < _NEXT_TO:
             rows[-1].append(entry)
         else:

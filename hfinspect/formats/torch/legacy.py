@@ -96,7 +96,7 @@ def read_legacy(file: Windows, head: bytes) -> Shard:
     places = _place_storages(content, file.known_size(), out)
     check_views(findings, content.table.storages, out)
     tensors = stored_tensors(findings, lambda storage: places.get(storage.key))
-    return Shard(file.path, "torch", tensors, file.size, content.stop, metadata, out.done())
+    return Shard(file.path, "torch", tensors, file.size, content.stop, metadata, out.listed())
 
 
 def _read_pickles(file: Windows, head: bytes) -> _Content:

@@ -97,11 +97,11 @@ class _Unpacking:
                 if self._streams > MAX_STREAMS:
                     raise self._limit(f"only {MAX_STREAMS:,} compressed streams are unpacked")
                 self._machine = _new(self._kind)
-            made = self._machine.decompress(data, STEP)
-            self.out += made
+            output = self._machine.decompress(data, STEP)
+            self.out += output
             self._check()
             data = getattr(self._machine, "unconsumed_tail", b"")
-            if not self._machine.eof and not data and len(made) < STEP:
+            if not self._machine.eof and not data and len(output) < STEP:
                 return
             if self._machine.eof and not self._machine.unused_data:
                 return

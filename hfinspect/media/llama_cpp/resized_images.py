@@ -91,9 +91,9 @@ def nearest_shape(size: Size, square: int, most: int) -> Size:
         for wide in (math.floor(columns), math.ceil(columns)):
             if high < 1 or wide < 1 or high * wide > most:
                 continue
-            away = abs(high / wide - height / width)
-            if best is None or (away, -high * wide) < best[:2]:
-                best = (away, -high * wide, wide, high)
+            distance = abs(high / wide - height / width)
+            if best is None or (distance, -high * wide) < best[:2]:
+                best = (distance, -high * wide, wide, high)
     if best is None:
         return max(1, rounded(columns)) * square, max(1, rounded(rows)) * square
     return best[2] * square, best[3] * square
@@ -140,9 +140,9 @@ def best_grid(size: Size, side: int, most: int = 9) -> Size:
             if count % columns:
                 continue
             rows = count // columns
-            away = single(abs(shape - math.log(columns / rows)))
-            if away < error:
-                best, error = (columns, rows), away
+            distance = single(abs(shape - math.log(columns / rows)))
+            if distance < error:
+                best, error = (columns, rows), distance
     return best
 
 
@@ -159,10 +159,10 @@ def nearest_grid(size: Size, side: int, least: int, most: int) -> Size:
         if wide * high >= least
     }
     for grid in sorted(grids, key=lambda one: (one[0] * one[1], one)):
-        away = abs(single(shape - divided(*grid)))
-        if away == error and best[0] * best[1] == grid[0] * grid[1]:
+        distance = abs(single(shape - divided(*grid)))
+        if distance == error and best[0] * best[1] == grid[0] * grid[1]:
             raise UnknownTokensError("two grids of tiles are equally near to the image's shape")
         larger = area > times(0.5, side * side * grid[0] * grid[1])
-        if away < error or (away == error and larger):
-            best, error = grid, away
+        if distance < error or (distance == error and larger):
+            best, error = grid, distance
     return best

@@ -164,8 +164,8 @@ def _blocks(limit: WorkspaceLimit, seen: int, heads: int) -> _Blocks | None:
         in_all = 5 * heads * scores + 4 * limit.token_table[1]
         return _Blocks(_padded(seen, block), seen, in_all, 2 * heads * scores)
     if limit.name == "led":
-        named = config.get("attention_window")
-        windows = named if isinstance(named, list) else [named]
+        window = config.get("attention_window")
+        windows = window if isinstance(window, list) else [window]
         block = max((_number(one, 512) for one in windows), default=512)
         padded = _padded(seen, block)
         return _Blocks(padded, padded, 6 * heads * (block + 1), 6 * (block + 1))
@@ -197,5 +197,5 @@ def _padded(tokens: int, block: int) -> int:
     return -(-tokens // block) * block
 
 
-def _number(named: Any, usual: int) -> int:
-    return named if type(named) is int and named > 0 else usual
+def _number(value: Any, usual: int) -> int:
+    return value if type(value) is int and value > 0 else usual

@@ -100,8 +100,8 @@ class Graph:
         masks = sum(_mask(window, step) for window in windows)
         hole = min(masks, logits * _LOGITS_HOLE[0] // _LOGITS_HOLE[1])
         # What experts gave lies there, or behind where it is larger.
-        given = self._given(step)
-        behind = given + (masks if masks < given else 0)
+        expert_bytes = self._given(step)
+        behind = expert_bytes + (masks if masks < expert_bytes else 0)
         ids = tokens * _IDS
         rest = max(tokens * row * 39 // 8 + hole, 4 * tokens * row + behind)
         yield Moment(
@@ -114,21 +114,21 @@ class Graph:
             yield self._moment(
                 "embeddings of each layer", step, ids + masks, 8 * self.hidden + 4 * self.by_layer
             )
-        for layer, here, later in self.layers:
-            yield from self._of_layer(layer, here, later, step)
+        for layer, layer_windows, later_windows in self.layers:
+            yield from self._of_layer(layer, layer_windows, later_windows, step)
 
     def _of_layer(
         self,
         layer: LayerWidths,
-        here: frozenset[int | None],
-        later: frozenset[int | None],
+        windows: frozenset[int | None],
+        later_windows: frozenset[int | None],
         step: Step,
     ) -> Iterator[Moment]:
         tokens, hidden = step.tokens, self.hidden
         ids = self._inputs(step)
         every = ids + sum(_mask(window, step) for window in self.layers[0][1])
-        before = ids + sum(_mask(window, step) for window in here)
-        after = ids + sum(_mask(window, step) for window in later)
+        before = ids + sum(_mask(window, step) for window in windows)
+        after = ids + sum(_mask(window, step) for window in later_windows)
         gone = before - after
         wide = (self.streams - 1) * hidden
         width = 4 * hidden + wide + layer.attention
@@ -273,11 +273,11 @@ def _with_later(
 ) -> Iterator[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]]]:
     """Each layer, the windows that it and later ones need masks of, and those of later ones."""
     with_later = []
-    later: frozenset[int | None] = frozenset()
+    later_windows: frozenset[int | None] = frozenset()
     for layer in reversed(widths):
-        here = later | {layer.window} if layer.rows else later
-        with_later.append((layer, here, later))
-        later = here
+        windows = later_windows | {layer.window} if layer.rows else later_windows
+        with_later.append((layer, windows, later_windows))
+        later_windows = windows
     return reversed(with_later)
 
 

@@ -107,8 +107,8 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     blocks: defaultdict[str, list[Matrix]] = defaultdict(list)
     for matrix in matrices(limit.root):
         blocks[matrix.path.rpartition(".")[0]].append(matrix)
-    named = {str(limit.config.get(key)) for key in _ACTIVATION_KEYS}
-    plain = 2 if named & _ONE_KERNEL else 3 if "relu2" in named else 5
+    activations = {str(limit.config.get(key)) for key in _ACTIVATION_KEYS}
+    plain = 2 if activations & _ONE_KERNEL else 3 if "relu2" in activations else 5
     modules = each_module(limit.root)
     corrected = any("e_score_correction_bias" in module.children for module in modules)
     keys = [int(item.key) for layer in limit.layers for item in layer.keys_values]
@@ -123,7 +123,7 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
                 each = of * (2 * block[0].rows + 2 * hidden + 4 * of)
             experts = max(experts, each)
         elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
-            inner = _of_dense(block, hidden, plain, written="gated-gelu" in named)
+            inner = _of_dense(block, hidden, plain, written="gated-gelu" in activations)
             if "encoder" in path.split("."):
                 encoder = max(encoder, inner)
             else:

@@ -91,8 +91,8 @@ def _mamba2(
     """Of one prompt, next to the stream."""
     inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
     heads = max(1, given - inner - convolved)
-    named = (limit.config.get(key) for key in _CHUNK_KEYS)
-    chunk = next((n for n in named if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
+    sizes = (limit.config.get(key) for key in _CHUNK_KEYS)
+    chunk = next((n for n in sizes if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
     padded = _padded(tokens, chunk)
     arrays = 3 * heads * chunk + 9 * inner + 2 * heads * wide
     states = (3 * (padded // chunk) + 5) * inner * wide

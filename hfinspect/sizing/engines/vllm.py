@@ -168,9 +168,9 @@ class Vllm(Engine):
             return None
         if kind == "nemotron_h":
             return TORCH_DTYPES.get(str((config or {}).get("mamba_ssm_cache_dtype")))
-        named = TORCH_DTYPES.get(str(own_section(config).get("mamba_ssm_dtype")))
-        if kind.startswith("qwen3_5") and named is not None:
-            return named
+        config_dtype = TORCH_DTYPES.get(str(own_section(config).get("mamba_ssm_dtype")))
+        if kind.startswith("qwen3_5") and config_dtype is not None:
+            return config_dtype
         return dtype
 
     def in_pages(

@@ -118,7 +118,7 @@ def gguf_model(inspection: Inspection, prediction: Prediction | None) -> GgufMod
     why = unpredicted(inspection, prediction)
     if why or prediction is None:
         return why
-    return prediction.made(
+    return prediction.memoized(
         "gguf", inspection.facts, lambda: _Converter(inspection, prediction).model()
     )
 
@@ -163,9 +163,9 @@ class _Converter:
             return ""
         config, needed = self._config, ("embeddings_scale", "width_scale")
         mup = {"mup_embeddings_scale": "embeddings_scale", "mup_output_alpha": "width_scale"}
-        given = {mup.get(key, key) for key in config}
+        keys = {mup.get(key, key) for key in config}
         kind = config.get("activation_function"), config.get("position_embedding_type")
-        if kind == ("swiglu", "alibi") and given.issuperset(needed):
+        if kind == ("swiglu", "alibi") and keys.issuperset(needed):
             return ""
         return "the converter takes a Jais with swiglu, alibi, embeddings_scale and width_scale"
 

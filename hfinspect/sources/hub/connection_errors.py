@@ -103,8 +103,8 @@ def why_none(error: Exception) -> str | None:
 def proxy_error(error: Exception, url: str, context: RequestContext) -> NetworkError | None:
     """Our error where it is the proxy for an address that cannot be reached; None if none is set,
     or the connection came further than to the proxy."""
-    named = {cls.__name__ for cls in type(error).__mro__}
-    if "ConnectError" not in named or _tls_error(error, "SSLError") is not None:
+    class_names = {cls.__name__ for cls in type(error).__mro__}
+    if "ConnectError" not in class_names or _tls_error(error, "SSLError") is not None:
         return None
     proxy = _proxy_for(url)
     if proxy is None:

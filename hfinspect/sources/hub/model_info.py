@@ -78,8 +78,8 @@ def info_of(answer: Mapping[str, Any]) -> HubInfo:
     card = answer.get("cardData")
     card = card if isinstance(card, Mapping) else {}
     gated, tags = answer.get("gated"), answer.get("tags")
-    named = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    tagged = next((tag.partition(":")[2] for tag in named if tag.startswith("license:")), None)
+    texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    tagged = next((tag.partition(":")[2] for tag in texts if tag.startswith("license:")), None)
     licence = _text(card.get("license")) or _text(tagged)
     if licence == "other":
         licence = _text(card.get("license_name")) or licence
@@ -89,7 +89,7 @@ def info_of(answer: Mapping[str, Any]) -> HubInfo:
         last_modified=_text(answer.get("lastModified")),
         library=_text(answer.get("library_name")),
         task=_text(answer.get("pipeline_tag")),
-        tags=tuple(clean(tag) for tag in named[:MAX_TAGS]),
+        tags=tuple(clean(tag) for tag in texts[:MAX_TAGS]),
     )
 
 

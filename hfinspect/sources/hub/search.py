@@ -201,14 +201,14 @@ def _model(item: object) -> ListedModel:
     repo_id = item.get("id") if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(repo_id, str) or not is_repo_id(repo_id):
         raise BrokenAnswerError("lists a model without a name")
-    told = item.get("safetensors")
-    parameters = told.get("parameters") if isinstance(told, dict) else None
-    total = told.get("total") if isinstance(told, dict) else None
+    totals = item.get("safetensors")
+    parameters = totals.get("parameters") if isinstance(totals, dict) else None
+    total = totals.get("total") if isinstance(totals, dict) else None
     counts = parameters.items() if isinstance(parameters, dict) else ()
     config = item.get("config")
     config = config if isinstance(config, dict) else {}
     classes = config.get("architectures")
-    named = classes[0] if isinstance(classes, list) and classes else None
+    class_name = classes[0] if isinstance(classes, list) and classes else None
     return ListedModel(
         repo_id,
         commit_of(item),
@@ -219,7 +219,7 @@ def _model(item: object) -> ListedModel:
         replace(info_of(item), tags=()) if not item.keys().isdisjoint(_WITH_INFO) else None,
         item["private"] if isinstance(item.get("private"), bool) else None,
         _word(config.get("model_type")),
-        _word(named),
+        _word(class_name),
     )
 
 

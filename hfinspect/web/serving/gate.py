@@ -55,9 +55,9 @@ class Gate:
             return Refusal(401, "the token is not that of this server")
         return None
 
-    def _knows_token(self, given: str) -> bool:
+    def _knows_token(self, token: str) -> bool:
         expected = f"Bearer {self.token}"
-        return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+        return hmac.compare_digest(token.encode("utf-8", "replace"), expected.encode())
 
     def is_stranger(self, client_port: int) -> bool:
         """Whether another user of this machine has opened the connection, as far as it is known.

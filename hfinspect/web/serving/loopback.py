@@ -107,14 +107,14 @@ _TYPES: Final = {
 
 
 class Served(http.server.ThreadingHTTPServer):
-    """A server that listens from now on; ``named`` are the folders and files that it may read."""
+    """A server that listens from now on; ``paths`` are the folders and files that it may read."""
 
     request_queue_size = MAX_CONNECTIONS
     #: On Windows another program could share the port then.
     allow_reuse_address = os.name != "nt"
     allow_reuse_port = False
 
-    def __init__(self, named: Sequence[Path], reach: Reach, port: int = 0) -> None:
+    def __init__(self, paths: Sequence[Path], reach: Reach, port: int = 0) -> None:
         """``port`` 0 is a free one. Raises UnreadableError where nothing can listen there."""
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -125,7 +125,7 @@ class Served(http.server.ThreadingHTTPServer):
                 hint="another program may use it; without a port, serve chooses a free one",
             ) from None
         self.gate = Gate(self.server_port)
-        self.named = tuple(named)
+        self.paths = tuple(paths)
         self.reach = reach
         self.requests = RequestQueue()
         self.drops = Drops()
@@ -208,9 +208,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._answer_with(self._answer)
 
-    def _answer_with(self, made: Callable[[], tuple[bytes, str]]) -> None:
+    def _answer_with(self, answer: Callable[[], tuple[bytes, str]]) -> None:
         try:
-            self._send(200, *made())
+            self._send(200, *answer())
         except _Refused as refused:
             self._fail(refused.status, refused.why)
 
@@ -308,7 +308,7 @@ def _part(server: Served, name: str, body: bytes) -> Any:
 
 
 def _shelf(server: Served, _name: str, _body: bytes) -> Any:
-    return [item._asdict() for item in shelf(server.named)]
+    return [item._asdict() for item in shelf(server.paths)]
 
 
 _QUESTIONS: Final[Mapping[str, Callable[[Served, str, bytes], Any]]] = {

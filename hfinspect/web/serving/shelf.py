@@ -30,13 +30,13 @@ class OnShelf(NamedTuple):
     nbytes: int | None
 
 
-def shelf(named: Sequence[Path]) -> list[OnShelf]:
+def shelf(paths: Sequence[Path]) -> list[OnShelf]:
     """At most MAX_MODELS, those of the named folders first."""
-    return list(islice(_all(named), MAX_MODELS))
+    return list(islice(_all(paths), MAX_MODELS))
 
 
-def _all(named: Sequence[Path]) -> Iterator[OnShelf]:
-    for path in named:
+def _all(paths: Sequence[Path]) -> Iterator[OnShelf]:
+    for path in paths:
         if path.is_dir():
             for folder in below(path):
                 yield OnShelf(_plain(folder), folder, "folder", _size_of(folder))

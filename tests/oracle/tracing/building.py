@@ -210,10 +210,10 @@ class Builds:
         found: set[str] = set()
 
         def enter(config: ModelConfig) -> None:
-            own = config.values.keys() - config.given.keys()
+            own = config.values.keys() - config.file_values.keys()
             found.update(config.path + key for key in own if config.has(key))
-            for key in config.given:
-                if config.path + key in self.sections and isinstance(config.given[key], dict):
+            for key in config.file_values:
+                if config.path + key in self.sections and isinstance(config.file_values[key], dict):
                     enter(config.section(key))
 
         enter(ModelConfig(self.library.config_json(self.kind, self.name, given)))

@@ -56,7 +56,7 @@ class EnvValues:
         except ConfigError:
             raise NoValueError("is no stage") from None
 
-    def given(self, key: str) -> bool:
+    def has(self, key: str) -> bool:
         return key in self.written
 
 

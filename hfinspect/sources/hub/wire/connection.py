@@ -156,15 +156,15 @@ class Reply:
     """An answer whose head is there; what it has in common with one of the HTTP library is named
     as there. ``headers`` have names in small letters, and what came twice joined by commas.
 
-    ``done`` is called once, at the end, with whether the connection can be used again.
+    ``on_done`` is called once, at the end, with whether the connection can be used again.
     """
 
     extensions: ClassVar[Mapping[str, Any]] = {}
 
-    def __init__(self, stream: Stream, url: str, done: Callable[[bool], None]) -> None:
+    def __init__(self, stream: Stream, url: str, on_done: Callable[[bool], None]) -> None:
         self.url = url
         self._stream = stream
-        self._done: Callable[[bool], None] | None = done
+        self._on_done: Callable[[bool], None] | None = on_done
         self.status_code = 0
         self.headers: dict[str, str] = {}
         self._chunked = False
@@ -283,9 +283,9 @@ class Reply:
 
     def close(self) -> None:
         """It is not read any further."""
-        done, self._done = self._done, None
-        if done is not None:
-            done(self._is_complete and self._stays)
+        on_done, self._on_done = self._on_done, None
+        if on_done is not None:
+            on_done(self._is_complete and self._stays)
 
 
 def _parsed(head: bytes) -> tuple[int, int, list[tuple[str, str]]]:
@@ -359,14 +359,14 @@ class Connection:
         target: Target,
         headers: Mapping[str, str],
         wait: float | None,
-        done: Callable[[bool], None],
+        on_done: Callable[[bool], None],
     ) -> Reply:
-        """Send a GET request; the answer, its body not yet read. ``done`` as of ``Reply``."""
+        """Send a GET request; the answer, its body not yet read. ``on_done`` as of ``Reply``."""
         stream = self.stream
         request = _request_bytes(target, headers)
         stream.wait, stream.allowance = wait, MAX_HEAD_BYTES
         stream.send(request)
-        reply = Reply(stream, target.url, done)
+        reply = Reply(stream, target.url, on_done)
         reply.begin()
         return reply
 

@@ -203,6 +203,6 @@ def _tls() -> LateContext:
     library trusts."""
     from .lazy_tls import LateContext
 
-    made = LateContext(lambda: http_library().create_ssl_context())
-    made.set_alpn_protocols(["http/1.1"])
-    return made
+    context = LateContext(lambda: http_library().create_ssl_context())
+    context.set_alpn_protocols(["http/1.1"])
+    return context

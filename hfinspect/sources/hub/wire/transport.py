@@ -81,14 +81,14 @@ class Transport:
         return None
 
     def _opened(self, origin: Origin, wait: float | None) -> Connection:
-        made = Connection(origin)
+        connection = Connection(origin)
         try:
-            made.open(wait, self._tls)
+            connection.open(wait, self._tls)
         except TimeoutError as error:
             raise TooSlowError(str(error)) from error
         except (OSError, UnicodeError) as error:
             raise NoConnectionError(str(error)) from error
-        return made
+        return connection
 
     def _exchanged(
         self,
@@ -102,7 +102,7 @@ class Transport:
         """The answer. None where a kept connection turns out to be one that the other side has
         closed meanwhile: nothing came in, and what was requested may be requested again."""
         try:
-            return connection.exchange(target, headers, wait, partial(self._done, connection))
+            return connection.exchange(target, headers, wait, partial(self._release, connection))
         except TimeoutError as error:
             connection.end()
             raise TooSlowError(str(error)) from error
@@ -117,7 +117,7 @@ class Transport:
             connection.end()
             raise
 
-    def _done(self, connection: Connection, again: bool) -> None:
+    def _release(self, connection: Connection, again: bool) -> None:
         if not again:
             connection.end()
         self._released(connection if again else None)
