@@ -1,36 +1,63 @@
-"""A class name means one thing: who has read one file understands the name in every other."""
+"""A name of a type means one thing: who has read one file understands the name in every other."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
-CLASS = re.compile(r"^ *class (?P<name>\w+)[(:]", re.MULTILINE)
-
-#: Names that two classes have, each with the reason.
-ACCEPTED = {
-    "Origin": "where a model is from; scheme, host and port of a URL, which RFC 6454 calls so",
-    "Session": "a login as huggingface_hub has it; connections that are kept, as HTTP clients say",
-    "Step": "of an optimiser; of llama.cpp, which evaluates so many tokens at once",
-    "Stream": "the bytes of a connection, and the same with a bound",
-}
+#: How a type is called, in difference to a constant (``MAX_ROWS``).
+TYPE_NAME = re.compile(r"_?[A-Z][a-z]\w*")
 
 
-def files_by_class() -> dict[str, list[str]]:
-    """Class name -> files that have one of it; an underscore at its beginning makes no other."""
+def types_of(text: str) -> Iterator[str]:
+    """Classes and names for types (``Row = dict[str, Value]``), but for type variables; an
+    underscore at the beginning makes no other name."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name.lstrip("_")
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        variable = "TypeVar(" in ast.unparse(node)
+        for target in targets if isinstance(node, ast.Assign | ast.AnnAssign) else []:
+            if isinstance(target, ast.Name) and TYPE_NAME.fullmatch(target.id) and not variable:
+                yield target.id.lstrip("_")
+
+
+def files_by_type(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Name -> files that have one of it."""
     files: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for match in CLASS.finditer(path.read_text(encoding="utf-8")):
-            files[match["name"].lstrip("_")].append(path.relative_to(PACKAGE).as_posix())
+    for file, text in texts:
+        for name in types_of(text):
+            files[name].append(file)
     return dict(files)
 
 
-def test_no_two_classes_have_one_name() -> None:
-    named = files_by_class()
-    assert len(named) > 500
-    twice = {name: files for name, files in named.items() if len(files) > 1}
-    assert {name: files for name, files in twice.items() if name not in ACCEPTED} == {}
-    assert twice.keys() == ACCEPTED.keys(), "an exception that is none any more"
-    assert all(len(files) == 2 for files in twice.values())
+@cache
+def package_types() -> dict[str, list[str]]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return files_by_type((p.relative_to(PACKAGE).as_posix(), p.read_text("utf-8")) for p in paths)
+
+
+def test_no_two_types_have_one_name() -> None:
+    named = package_types()
+    assert len(named) > 700
+    assert {name: files for name, files in named.items() if len(files) > 1} == {}
+
+
+def test_what_counts_as_one_name() -> None:
+    texts = [
+        ("a.py", "class Row(tuple):\n    class Cell: pass\n"),
+        ("b.py", "_Row = dict[str, int]\nT = Other = TypeVar('Other')\nMAX_ROWS = 3\n"),
+        ("c.py", "def f():\n    class _Cell: pass\nOther: TypeAlias = int\n"),
+    ]
+    assert files_by_type(texts) == {
+        "Row": ["a.py", "b.py"],
+        "Cell": ["a.py", "c.py"],
+        "Other": ["c.py"],
+    }

@@ -20,7 +20,7 @@ from hfinspect.formats.gguf.metadata import describe
 from hfinspect.pictures import portrait
 from hfinspect.scanning.engine import ScanOptions
 from hfinspect.scanning.row_work import Item, RowWork
-from hfinspect.scanning.rows import Row
+from hfinspect.scanning.rows import ScanRow
 from hfinspect.sizing.kv_cache import cached_layers
 from hfinspect.sources import threads
 from hfinspect.sources.local import LocalSource
@@ -75,7 +75,7 @@ def test_a_row_with_an_audit_predicts_and_reads_once(tmp_path: Path) -> None:
     write_config(tmp_path, {**config, "note": "no other test has this config"})
     write_safetensors(tmp_path / "model.safetensors", {"wte.weight": ("F32", (50257, 768))})
     work = RowWork(ScanOptions(), ("audit_errors",), audit=True)
-    rows: list[Row] = []
+    rows: list[ScanRow] = []
     assert calls(predict, lambda: rows.append(work(Item(str(tmp_path))))) == 1
     assert rows[0]["audit_errors"]
     read = calls(LocalSource.read, lambda: work(Item(str(tmp_path))))

@@ -26,7 +26,7 @@ class Sums(NamedTuple):
 
 
 @dataclass()
-class Cell:
+class CountCell:
     """Sums of the tensors that agree in all that any total needs."""
 
     tensors: int = 0
@@ -63,9 +63,9 @@ _COUNTED = itemgetter(
 )
 
 
-def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
+def tally(tensors: Iterable[TensorInfo]) -> dict[Key, CountCell]:
     """All tensors in one pass, so that every total after it costs nothing."""
-    cells: dict[Key, Cell] = {}
+    cells: dict[Key, CountCell] = {}
     rows: Mapping[Any, int]
     if isinstance(tensors, Counted):
         rows = Counter()
@@ -88,7 +88,7 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
             beyond,
         ) = row
         key = Key(component, part, dtype, role, active, tied_to is not None, beyond is not None)
-        cell = cells.setdefault(key, Cell())
+        cell = cells.setdefault(key, CountCell())
         cell.tensors += count
         if shared is not None:  # counted with the tensor that it is a view of
             elements -= shared[0]
@@ -105,7 +105,7 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     return cells
 
 
-def sums(cells: Mapping[Key, Cell]) -> Sums:
+def sums(cells: Mapping[Key, CountCell]) -> Sums:
     """The totals of a tally."""
     unknown = any(cell.unknown for cell in cells.values())
     uncounted = any(cell.unknown for key, cell in cells.items() if key.is_counted)
@@ -125,19 +125,19 @@ def sums(cells: Mapping[Key, Cell]) -> Sums:
     )
 
 
-def _elements(cells: Mapping[Key, Cell], role: Role) -> int:
+def _elements(cells: Mapping[Key, CountCell], role: Role) -> int:
     return sum(cell.elements for key, cell in cells.items() if key.role is role)
 
 
-def totals_by(cells: Mapping[Key, Cell], group_of: Callable[[Key], str]) -> dict[str, Totals]:
+def totals_by(cells: Mapping[Key, CountCell], group_of: Callable[[Key], str]) -> dict[str, Totals]:
     """Totals of a tally's groups, in order of first appearance. Parameters are unique ones."""
-    groups: dict[str, list[tuple[Key, Cell]]] = {}
+    groups: dict[str, list[tuple[Key, CountCell]]] = {}
     for key, cell in cells.items():
         groups.setdefault(group_of(key), []).append((key, cell))
     return {name: _totals(members) for name, members in groups.items()}
 
 
-def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
+def _totals(members: Sequence[tuple[Key, CountCell]]) -> Totals:
     unique = [cell for key, cell in members if key.is_counted]
     cells = [cell for _, cell in members]
     return Totals(
@@ -147,7 +147,7 @@ def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
     )
 
 
-def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+def by_component(cells: Mapping[Key, CountCell]) -> dict[str, Totals]:
     """Totals by component, in the order of ``Component``; the five usual groups always there."""
     totals = totals_by(_of_class(cells), lambda key: key.component.value)
     usual = (
@@ -164,15 +164,15 @@ def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
     }
 
 
-def by_part(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+def by_part(cells: Mapping[Key, CountCell]) -> dict[str, Totals]:
     return totals_by(_of_class(cells), lambda key: key.part)
 
 
-def _of_class(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+def _of_class(cells: Mapping[Key, CountCell]) -> dict[Key, CountCell]:
     return {key: cell for key, cell in cells.items() if not key.is_beyond}
 
 
-def by_dtype(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+def by_dtype(cells: Mapping[Key, CountCell]) -> dict[str, Totals]:
     """Of all that is stored; parameters are those of the class all the same."""
     return totals_by(cells, lambda key: key.dtype or "unknown")
 

@@ -21,7 +21,7 @@ _NOISE = frozenset({"_name_or_path", "transformers_version", "_diffusers_version
 
 ChangeKind: TypeAlias = Literal["only_here", "only_there", "shape", "dtype", "packing"]
 #: (kind, folded name, here, there, role)
-_Key = tuple[ChangeKind, str, str | None, str | None, str]
+_ChangeKey = tuple[ChangeKind, str, str | None, str | None, str]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def compare(
 def _changes(
     mine: Mapping[str, TensorInfo], theirs: Mapping[str, TensorInfo]
 ) -> tuple[Change, ...]:
-    layers_of: dict[_Key, list[int | None]] = {}
+    layers_of: dict[_ChangeKey, list[int | None]] = {}
     for name in [*mine, *(name for name in theirs if name not in mine)]:
         for kind, a, b in _compared(mine.get(name), theirs.get(name)):
             tensor = mine.get(name) or theirs[name]

@@ -40,7 +40,7 @@ _Keys: TypeAlias = Sequence[int]
 #: The same, to be compared: the first and the last, or the bytes of the array.
 _CompressedKeys: TypeAlias = "tuple[int, int] | bytes"
 #: A kind of tensors: its number, what of its names is left to be split, and the keys of that.
-_Group: TypeAlias = tuple[int, Sequence[str], _Keys]
+_NameGroup: TypeAlias = tuple[int, Sequence[str], _Keys]
 
 
 def answered_by_groups(
@@ -100,7 +100,7 @@ def _has_more_numbers(kind: StoredKind, parts: Sequence[Sequence[int]], many: in
 
 
 def _split(
-    groups: Iterable[_Group],
+    groups: Iterable[_NameGroup],
     name: str,
     numbers: tuple[tuple[int, ...], ...],
     predicted: Numbers,
@@ -108,7 +108,7 @@ def _split(
 ) -> Iterator[Alike]:
     """What is alike of tensors whose names begin with ``name``, or as that with others of the
     ``numbers``."""
-    by_head: dict[str, list[_Group]] = {}
+    by_head: dict[str, list[_NameGroup]] = {}
     for kind, texts, keys in groups:
         if len(texts) == 1:
             yield Alike(kind, numbers, name + texts[0])
@@ -132,7 +132,7 @@ def _split(
             yield from _split(inner, f"{name}{head}{same[0]}", places, below, routing)
 
 
-def _below_numbers(groups: Iterable[_Group]) -> dict[int, list[tuple[int, _CompressedKeys]]]:
+def _below_numbers(groups: Iterable[_NameGroup]) -> dict[int, list[tuple[int, _CompressedKeys]]]:
     """What stands below each number: kinds, and the keys of the rest of their names."""
     below: dict[int, list[tuple[int, _CompressedKeys]]] = {}
     for kind, texts, keys in groups:

@@ -87,7 +87,7 @@ _AUDIO = tuple(
     encoder_config.""".split()
 )
 
-_Number = int | tuple[int, ...]
+_FactNumber = int | tuple[int, ...]
 
 
 def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = None) -> ModelFacts:
@@ -100,7 +100,7 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
 
 
 def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> ModelFacts:
-    reader = _Found(config, prediction)
+    reader = _FactReader(config, prediction)
     main = reader.main_section()
     reader.main_stack(main)
     if prediction is not None:
@@ -116,7 +116,7 @@ def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> Model
     return reader.facts()
 
 
-class _Found:
+class _FactReader:
     """Facts as they are collected, each with its key."""
 
     def __init__(self, config: Mapping[str, Any], prediction: Prediction | None) -> None:
@@ -126,7 +126,7 @@ class _Found:
         self._is_encoder = family is not None and family.category == "encoder"
         self._is_diffusion = "_class_name" in config and "model_type" not in config
         self._sections: dict[str, ModelConfig | None] = {"": ModelConfig(config)}
-        self._values: dict[str, _Number] = {}
+        self._values: dict[str, _FactNumber] = {}
         self._keys: dict[str, str] = {}
 
     def facts(self) -> ModelFacts:
@@ -139,7 +139,7 @@ class _Found:
         name: str,
         prefix: str,
         spellings: Sequence[str],
-        accepts: Callable[[object], _Number | None] | None = None,
+        accepts: Callable[[object], _FactNumber | None] | None = None,
     ) -> bool:
         """Take the first spelling that says something; whether one did."""
         accepts = accepts or size_of

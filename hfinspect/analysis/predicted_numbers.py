@@ -12,7 +12,7 @@ from ..trees.prediction import Prediction
 from .labels.lookup import other_spellings
 
 #: A tensor without its name: its stack and its layer first.
-_Row: TypeAlias = tuple[Any, ...]
+_NumberRow: TypeAlias = tuple[Any, ...]
 _STACK, _LAYER = map(TensorSpec._fields.index, ("stack", "layer"))
 
 
@@ -38,7 +38,7 @@ def numbers_predicted(prediction: Prediction | None) -> Numbers | None:
     spellings = (*aliases, *aliases.values(), family.base_prefix if family else "")
     if any(split_at_number(f"{text}.") for text in spellings):
         return None
-    return prediction.memoized("numbers", None, lambda: _Tree(prediction))
+    return prediction.memoized("numbers", None, lambda: _NumberTree(prediction))
 
 
 class _Nothing:
@@ -64,12 +64,12 @@ class _Apart:
 class _NumberTable:
     """Tensors by the first number of their names and what comes before it."""
 
-    def __init__(self, rows: Iterable[tuple[str, _Row]]) -> None:
-        self._rows: dict[tuple[str, int], list[tuple[str, _Row]]] = {}
+    def __init__(self, rows: Iterable[tuple[str, _NumberRow]]) -> None:
+        self._rows: dict[tuple[str, int], list[tuple[str, _NumberRow]]] = {}
         for text, row in rows:
             self.add(text, row)
 
-    def add(self, text: str, row: _Row) -> None:
+    def add(self, text: str, row: _NumberRow) -> None:
         """A tensor whose name is, or ends with, ``text``."""
         split = split_at_number(text)
         if split is not None:
@@ -77,11 +77,11 @@ class _NumberTable:
             entry = rest, _seen_from(row, head, number)
             self._rows.setdefault((head, number), []).append(entry)
 
-    def get(self, head: str, number: int) -> Sequence[tuple[str, _Row]]:
+    def get(self, head: str, number: int) -> Sequence[tuple[str, _NumberRow]]:
         return self._rows.get((head, number), ())
 
 
-def _seen_from(row: _Row, head: str, number: int) -> _Row:
+def _seen_from(row: _NumberRow, head: str, number: int) -> _NumberRow:
     """The row with stack and layer as they are seen from a number of its name."""
     stack, layer, *rest = row
     if stack is None:
@@ -105,7 +105,7 @@ class _Inner:
         return _Inner(_NumberTable(table.get(head, number)) for table in self._tables)
 
 
-class _Tree:
+class _NumberTree:
     """The first numbers of all names: mostly those of layers, of which a template says all."""
 
     def __init__(self, prediction: Prediction) -> None:
@@ -156,5 +156,5 @@ class _Tree:
         return table
 
 
-def _row(spec: TensorSpec) -> _Row:
+def _row(spec: TensorSpec) -> _NumberRow:
     return (spec[_STACK], spec[_LAYER], *spec[1:_STACK], *spec[_LAYER + 1 :])

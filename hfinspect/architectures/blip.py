@@ -6,7 +6,7 @@ from functools import partial
 
 from ..layers import encoders, vision
 from ..layers.blocks import fused_attention, size
-from ..layers.composing import Part, composed_of, with_defaults
+from ..layers.composing import FormPart, composed_of, with_defaults
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import tied_section, within
@@ -66,7 +66,7 @@ def _to(key: str, size: int, c: ModelConfig, *, bias: bool, reads: bool = False)
     return Linear(width, to, bias=bias, component=Component.PROJECTOR)
 
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, FormPart] = {
     "logit_scale": lambda _: Weight(kind="scale"),
     "vision_model": within("vision_config", vision_model),
     "text_model": lambda c: _reader(_text(c), _width(c), pooling=True),

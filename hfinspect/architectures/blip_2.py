@@ -4,7 +4,7 @@ the image) and any language model. Source: transformers/models/blip_2/modeling_b
 from functools import partial
 
 from ..layers import encoders
-from ..layers.composing import Part, composed_of, respelled
+from ..layers.composing import FormPart, composed_of, respelled
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import within
@@ -58,7 +58,7 @@ def _projection(c: ModelConfig) -> Module:
     return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
 
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, FormPart] = {
     "query_tokens": lambda c: Weight(
         1, c.dim("num_query_tokens", default=32), hidden(_section(c)), component=Component.EMBEDDING
     ),

@@ -4,7 +4,7 @@ which have the sizes of the text's. Source of shapes: transformers/models/bridge
 from functools import partial
 
 from ..layers import encoders
-from ..layers.composing import Part, composed_of, with_defaults
+from ..layers.composing import FormPart, composed_of, with_defaults
 from ..layers.heads import to_words
 from ..trees import Component, ModelConfig, builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
@@ -71,7 +71,7 @@ def _scale(c: ModelConfig) -> Parameter:
     return Weight(kind="scale")
 
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, FormPart] = {
     "bridgetower": _model,
     "mlm_score": _words,
     "itm_score": partial(_fc, times=2, name="ITM"),

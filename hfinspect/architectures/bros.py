@@ -2,7 +2,8 @@
 all layers. Source of shapes: transformers/models/bros/modeling_bros.py."""
 
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, usual_model
+from ..layers.bert_encoders import Encoder, bert_forms, usual_model
+from ..layers.composing import Forms
 from ..layers.encoders import hidden
 from ..layers.heads import classifier
 from ..trees import Buffer, Component, Dropout, Linear, ModelConfig, Module, Sequential, Weight

@@ -4,7 +4,7 @@ loads ChatGLMForConditionalGeneration under that name, and so files begin with `
 
 from ..layers import named_decoder as s
 from ..layers.blocks import size
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..layers.heads import classifier, to_words
 from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
@@ -126,7 +126,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     return _first(c) if _is_first(c) else Module(_GENERATES, transformer=_GLM.base(c))
 
 
-_LABELS: dict[str, Part] = {
+_LABELS: dict[str, FormPart] = {
     "transformer": lambda c: (_FIRST if _is_first(c) else _GLM).base(c),
     "classifier_head": lambda c: classifier(_GLM.width(c), c.num_labels),
 }

@@ -6,7 +6,7 @@ before, text encoders of diffusion pipelines among them, have it."""
 from functools import partial
 
 from ..layers import vision
-from ..layers.composing import Part, composed, composed_of
+from ..layers.composing import FormPart, composed, composed_of
 from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight, register
 
 
@@ -56,7 +56,7 @@ def safety_checker(c: ModelConfig) -> Module:
     return Module("StableDiffusionSafetyChecker", {**seen, **tables, **weights}, part="vision")
 
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, FormPart] = {
     "logit_scale": lambda _: Weight(kind="scale"),
     "text_model": text_model,
     "vision_model": vision_model,
@@ -74,7 +74,7 @@ _CLASSES = {
 register("clip", _CLASSES, category="vision")
 _SIDES = ("text", text_model, "text", "encoder"), ("vision", vision_model, "visual", "vision")
 for side, model, word, category in _SIDES:
-    projection: Part = partial(_projection, side, alone=True)
+    projection: FormPart = partial(_projection, side, alone=True)
     parts = {f"{side}_model": model, f"{word}_projection": projection}
     name = f"CLIP{side.capitalize()}Model"
     classes = {name: model, **composed({f"{name}WithProjection": parts}, part=side)}

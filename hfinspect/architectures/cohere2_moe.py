@@ -5,7 +5,7 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder, gated_of
 from ..layers.layer_kinds import words
 from ..layers.windows import windows
-from ..trees import Component, ModelConfig, Module, Weight, Windows
+from ..trees import Component, ModelConfig, Module, Weight, WindowsOf
 from .cohere import parallel
 
 
@@ -14,7 +14,7 @@ def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
     return Module(f"Cohere2Moe{kind}", weight=Weight(size), component=Component.NORM)
 
 
-def _windows(c: ModelConfig) -> Windows:
+def _windows(c: ModelConfig) -> WindowsOf:
     """The dense layers at the beginning have a rhythm of their own."""
     first = int(c.count("first_k_dense_replace", default=0))
     prefix = int(c.dim("prefix_dense_sliding_window_pattern", default=1))

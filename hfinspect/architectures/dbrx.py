@@ -4,7 +4,7 @@ recorded.)"""
 
 from ..layers import named_decoder as s
 from ..layers.blocks import activation, size
-from ..layers.named_decoder import NamedDecoder, Part
+from ..layers.named_decoder import NamedDecoder, NamedPart
 from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, Weight
 
 
@@ -32,7 +32,7 @@ def _ffn(d: NamedDecoder, c: ModelConfig) -> Module:
     )
 
 
-_NORMED: dict[str, Part] = {"norm_1": s.norm, "attn": s.attention, "norm_2": s.norm}
+_NORMED: dict[str, NamedPart] = {"norm_1": s.norm, "attn": s.attention, "norm_2": s.norm}
 _DBRX = NamedDecoder(
     "Dbrx",
     width=size("d_model", "hidden_size", default=2048),

@@ -2,7 +2,8 @@
 share, in buckets, a norm of their table, a convolution (transformers/models/deberta_v2)."""
 
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack
+from ..layers.bert_encoders import Encoder, bert_forms, embedding_width, stack
+from ..layers.composing import Forms
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
 from ..trees import Buffer, Component, Conv, Dropout, Embedding, Linear, ModelConfig, Module, Weight
 from ..trees.config_defaults import config_defaults

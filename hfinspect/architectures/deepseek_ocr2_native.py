@@ -19,7 +19,7 @@ _count = m.counts("n_routed_experts", "num_experts", default=64, minimum=1)
 
 
 def routed(
-    inner: int = 1407, chosen: int | None = None, experts: m.Part = m.each
+    inner: int = 1407, chosen: int | None = None, experts: m.MixturePart = m.each
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """``inner`` and ``chosen`` are defaults: of an expert's width, of the experts of a token (None:
     all of them)."""

@@ -112,7 +112,7 @@ def _gate(x: m.Mixture, kind: str) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    parts: dict[str, m.Part] = {
+    parts: dict[str, m.MixturePart] = {
         "gate": lambda x: _gate(x, kind[1]),
         "experts": lambda x: experts(x.count, x.used, _expert(x)),
         "shared_experts": lambda x: _expert(x, "shared_expert"),

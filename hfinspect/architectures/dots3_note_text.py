@@ -8,7 +8,7 @@ from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
-from ..trees import Dim, Linear, ModelConfig, Module, Windows, config_defaults
+from ..trees import Dim, Linear, ModelConfig, Module, WindowsOf, config_defaults
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = config_defaults("dots3_note_text")
@@ -67,7 +67,7 @@ def _mlps(c: ModelConfig, count: int) -> tuple[str, ...]:
     return layer_types(c, count, usual.__getitem__, key="mlp_layer_types")
 
 
-def _windows(c: ModelConfig) -> Windows:
+def _windows(c: ModelConfig) -> WindowsOf:
     kinds = _types(c, c.count("num_hidden_layers", default=46))
     size = int(c.dim("sliding_window", "sliding_window_size", default=512))
     return lambda layers: [size if kinds[i] == "sliding_attention" else None for i in range(layers)]

@@ -3,8 +3,9 @@ a small generator that proposes them (``ForMaskedLM``; transformers/models/elect
 
 from functools import partial
 
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, generating, narrow_tables, projected
+from ..layers.bert_encoders import Encoder, bert_forms, generating, narrow_tables, projected
 from ..layers.blocks import activation
+from ..layers.composing import Forms
 from ..layers.encoders import BASE, dropout, hidden, one_label, sequence_summary
 from ..trees import Component, Linear, ModelConfig, Module
 from .bert import BERT

@@ -32,7 +32,7 @@ def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     return block
 
 
-def _norm(name: str) -> s.Part:
+def _norm(name: str) -> s.NamedPart:
     """The norm of that name, where the layer has it."""
 
     def part(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
@@ -52,7 +52,7 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     return blocks
 
 
-_MODEL: dict[str, s.Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
+_MODEL: dict[str, s.NamedPart] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
 _FALCON = s.NamedDecoder(
     "Falcon",
     width=size("n_embed", "hidden_size", default=4544),

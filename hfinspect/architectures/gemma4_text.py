@@ -13,7 +13,7 @@ from .gemma3n_text import FOUR_NORMS, GELU, attention, per_layer_gate, per_layer
 
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
 #: Heads of a layer, whether it takes keys and values of an earlier one, and sees everything.
-Kind = tuple[Heads, bool, bool]
+Gemma4Kind = tuple[Heads, bool, bool]
 
 
 def _per_layer(c: ModelConfig) -> Dim:
@@ -52,7 +52,7 @@ def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: Gemma4Kind) -> Module:
     (heads, shared, full), h, inner, width = kind, d.width(c), d.inner(c), _per_layer(c)
     order = "q_proj q_norm k_norm v_norm k_proj v_proj o_proj"
     look = attention(d, c, heads, shared, order)
@@ -74,7 +74,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Gemma4Kind]:
     """Five sliding layers, then a full one; the last is full whatever the list says."""
     reused = int(c.count("num_kv_shared_layers", default=0))
     if reused > layers:

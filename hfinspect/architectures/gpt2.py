@@ -10,13 +10,13 @@ from ..trees import Buffer, ModelConfig, Module
 _crosses = s.flagged("add_cross_attention")
 
 
-def projected(times: int, kind: str) -> s.Part:
+def projected(times: int, kind: str) -> s.NamedPart:
     """A matrix to so many times the width."""
     return lambda d, c: s.transposed(d.width(c), times * d.width(c), kind=kind)
 
 
 #: What attention holds behind its first matrices.
-BEHIND: dict[str, s.Part] = {
+BEHIND: dict[str, s.NamedPart] = {
     "c_proj": s.output,
     "bias": s.mask(),
     "masked_bias": lambda _d, _c: Buffer(saved=False),

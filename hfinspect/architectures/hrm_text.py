@@ -43,7 +43,7 @@ def _layer(d: s.NamedDecoder, c: ModelConfig) -> Module:
     )
 
 
-def _stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:
+def _stack(passes: Callable[[ModelConfig], Dim]) -> s.NamedPart:
     """``passes``: how often a token goes through, each time with keys and values of its own."""
 
     def made(d: s.NamedDecoder, c: ModelConfig) -> Module:

@@ -3,7 +3,7 @@ each group side by side in ``wqkv``. internlm2-1_8b-reward has the reward's head
 
 from ..core.word_tables import pairs
 from ..layers.blocks import fused_attention
-from ..layers.composing import Part, composed, respelled
+from ..layers.composing import FormPart, composed, respelled
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import causal_lm, classifier
 from ..trees import ModelConfig, Module
@@ -39,7 +39,7 @@ _INTERN = Decoder(
 )
 _CAUSAL = "InternLM2ForCausalLM"
 #: One number for a conversation.
-_REWARD: dict[str, Part] = {
+_REWARD: dict[str, FormPart] = {
     "model": _INTERN.model,
     "v_head": lambda c: classifier(_INTERN.width(c), 1, bias=False),
 }

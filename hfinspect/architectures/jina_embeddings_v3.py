@@ -2,8 +2,9 @@
 transformers/models/jina_embeddings_v3 and its renaming; files have query, key and value fused."""
 
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, roberta_forms, roberta_words, without
+from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, without
 from ..layers.blocks import fused_attention
+from ..layers.composing import Forms
 from ..layers.encoders import hidden, norm
 from ..layers.vision import plain_mlp
 from ..trees import Activation, Layers, ModelConfig, Module, config_defaults

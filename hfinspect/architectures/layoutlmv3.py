@@ -2,7 +2,8 @@
 of its image. Source of shapes: transformers/models/layoutlmv3/modeling_layoutlmv3.py."""
 
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
+from ..layers.bert_encoders import Encoder, bert_forms, first_token
+from ..layers.composing import Forms
 from ..layers.encoders import BASE, dropout, hidden, labels, norm
 from ..layers.vision import pair
 from ..trees import Component, Conv, Dropout, LayerNorm, ModelConfig, Module, Weight

@@ -15,7 +15,7 @@ _PUBLISHED = {
 }
 
 
-def _grouped(kind: str) -> s.Part:
+def _grouped(kind: str) -> s.NamedPart:
     """Keys or values."""
     return lambda d, c: flat(
         d.width(c), c.dim("n_kv_heads", default=d.heads(c)) * d.head(c), d.biased(c), kind=kind

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..layers import named_decoder as s
 from ..layers.blocks import gated_mlp, rms_norms, size
 from ..layers.latent import latent_attention, latent_sizes
-from ..layers.named_decoder import NamedDecoder, Part
+from ..layers.named_decoder import NamedDecoder, NamedPart
 from ..trees import Buffer, Component, Layers, Linear, ModelConfig, Module, ModuleList
 
 
@@ -53,7 +53,7 @@ def _dense(d: NamedDecoder, c: ModelConfig) -> Module:
     return gated_mlp("LongcatFlashMLP", d.width(c), inner, act=act)
 
 
-def _twice(part: Callable[[NamedDecoder, ModelConfig], Module]) -> Part:
+def _twice(part: Callable[[NamedDecoder, ModelConfig], Module]) -> NamedPart:
     """Two of a layer's part."""
     return lambda d, c: ModuleList([part(d, c)] * 2)
 

@@ -6,7 +6,7 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder, joined_layer, mixed, mixing, says
 from ..layers.layer_kinds import mlps, side_by_side, words
 from ..layers.windows import windows
-from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight, Windows
+from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight, WindowsOf
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: object) -> Module:
@@ -37,7 +37,7 @@ def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"mtp": Module("MiMoV2MTP", layers=rows, part="mtp", kind="mtp", saved=False)}
 
 
-def _windows(c: ModelConfig) -> Windows:
+def _windows(c: ModelConfig) -> WindowsOf:
     """``sliding_window_size`` counts the tokens before the query's own, and goes before
     ``sliding_window``, which counts that one too (configuration_mimo_v2_flash.py)."""
     before = c.has("sliding_window_size")

@@ -23,10 +23,10 @@ VISION = config_defaults("mistral_large4")
 _OWN = {"o_proj": "wo", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}
 _TOWER = {**_OWN, "q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
 #: Experts of the layer, whether it has an indexer, rotary positions, and a latent of its own.
-Kind = tuple[str, bool, bool, bool]
+LayerKind = tuple[str, bool, bool, bool]
 
 
-def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[LayerKind]:
     mlps = dense_first(1, listed=True)(d, c, layers)
     seeking = [kind == "full" for kind in indexer_types(d, c, layers)]
     every = int(c.dim("no_rope_layer_interval", default=4))
@@ -43,7 +43,7 @@ def _scaling(heads: Dim) -> Module:
     return Module("MistralLarge4TextSoftmaxScaling", s=Weight(heads), b=Weight(heads))
 
 
-def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+def _attention(d: Decoder, c: ModelConfig, kind: LayerKind) -> Module:
     """The latent (keys) and the rotary part of the one key head (values) are what is kept. The
     indexer is DeepSeek-V3.2's, which reads the hidden states in place of the query's latent."""
     h, bias = d.width(c), c.flag("attention_bias", default=False)
@@ -80,7 +80,7 @@ _moe = m.sparse(
 )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: LayerKind) -> Module:
     mlp = _moe(d, c).children if kind[0] == "sparse" else {"feed_forward": d.mlp(d, c)}
     norms = d.norms(c, "attention_norm", "ffn_norm")
     return Module(f"{d.name}DecoderLayer", {"attention": _attention(d, c, kind), **mlp, **norms})

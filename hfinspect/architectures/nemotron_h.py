@@ -80,7 +80,7 @@ def _moe(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 #: A layer is one thing only.
-_MIXERS: dict[str, s.Part] = {
+_MIXERS: dict[str, s.NamedPart] = {
     "linear_attention": _mamba,
     "full_attention": _attention,
     "moe": _moe,

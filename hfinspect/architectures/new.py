@@ -4,7 +4,7 @@ the converted form."""
 from functools import partial
 
 from ..layers import encoders
-from ..layers.composing import Part, composed, renamed, with_defaults
+from ..layers.composing import FormPart, composed, renamed, with_defaults
 from ..layers.encoders import BASE, dropout, hidden, labels, vocab
 from ..layers.heads import to_words
 from ..trees import Builder, Component, ModelConfig, builder, register
@@ -39,7 +39,7 @@ def _head(c: ModelConfig) -> Module:
     return head.called("NewLMPredictionHead").adding(decoder=words)
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
+_CLASSES: dict[str, Builder | dict[str, FormPart]] = {
     "NewModel": model,
     "NewForMaskedLM": {"new": model, "lm_head": _head},
     "NewForSequenceClassification": {"new": _pooled, "dropout": dropout, "classifier": labels},

@@ -4,9 +4,9 @@ nomic-embed-text-v2-moe. The released configs spell sizes as GPT-2's."""
 
 from dataclasses import replace
 
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, bert_words
+from ..layers.bert_encoders import Encoder, bert_forms, bert_words
 from ..layers.blocks import activation
-from ..layers.composing import respelled, with_defaults
+from ..layers.composing import Forms, respelled, with_defaults
 from ..layers.encoders import BASE, hidden, norm, vocab
 from ..trees import Component, Dim, Layers, Linear, ModelConfig, Module, Weight, register
 from ..trees.config_defaults import config_defaults

@@ -17,7 +17,7 @@ from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module,
 from . import rt_detr
 
 _NAME = "PPDocLayoutV"
-Build = Callable[[ModelConfig, bool], Module]
+BuildModel = Callable[[ModelConfig, bool], Module]
 _H, _CONV = Component.HEAD, Component.CONV
 
 
@@ -122,7 +122,7 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
     return base.adding(s2r_fusion=fusion)
 
 
-def made(name: str, build: Build, first: int, detects: bool, c: ModelConfig) -> Module:
+def made(name: str, build: BuildModel, first: int, detects: bool, c: ModelConfig) -> Module:
     """Without a backbone_config, HGNetV2 from that stage on."""
     stages = [f"stage{i}" for i in range(first, 5)]
     usual = {"model_type": "hgnet_v2", "out_features": stages}

@@ -14,15 +14,15 @@ from ..trees import Component, Dim, ModelConfig, named, register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, ModuleList
 from .hgnet_v2 import stem
 
-_Blocks = Sequence[Sequence[object]]
-_FIRST: list[_Blocks] = [
+_BlockRows = Sequence[Sequence[object]]
+_FIRST: list[_BlockRows] = [
     [[3, 16, 32, 1, False]],
     [[3, 32, 64, 2, False], [3, 64, 64, 1, False]],
     [[3, 64, 128, 2, False], [3, 128, 128, 1, False]],
 ]
-_FOURTH: _Blocks = [[3, 128, 256, 2, False], *[[5, 256, 256, 1, False]] * 5]
-_LAST: _Blocks = [[5, 256, 512, 2, True], [5, 512, 512, 1, True]]
-BLOCKS: dict[str, list[_Blocks]] = {
+_FOURTH: _BlockRows = [[3, 128, 256, 2, False], *[[5, 256, 256, 1, False]] * 5]
+_LAST: _BlockRows = [[5, 256, 512, 2, True], [5, 512, 512, 1, True]]
+BLOCKS: dict[str, list[_BlockRows]] = {
     "PPLCNet": [*_FIRST, _FOURTH, _LAST],
     "PPLCNetV3": [*_FIRST, _FOURTH[:-1], [*_LAST, *[[5, 512, 512, 1, False]] * 2]],
     "PPLCNetV4": [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..layers.blocks import size
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..layers.decoders import Decoder
 from ..layers.multimodal import within
 from ..trees import Builder, Component, ModelConfig, config_defaults, register_pair, register_part
@@ -28,7 +28,7 @@ def register_thinker(
     name -> builder of the section ``<name>_config``."""
     decoder = f"{name}ThinkerTextModel"
     only_text = partial(text.named, decoder)
-    towers: dict[str, Part] = {
+    towers: dict[str, FormPart] = {
         "audio_tower": within("audio_config", f"{name}AudioEncoder"),
         "visual": within("vision_config", f"{name}VisionEncoder"),
     }

@@ -4,12 +4,12 @@ from ..layers.decoders import Decoder
 from ..layers.layer_kinds import stepped
 from ..layers.mixtures import counts, qwen
 from ..layers.windows import nowhere, windows
-from ..trees import ModelConfig, Windows
+from ..trees import ModelConfig, WindowsOf
 
 _EXPERTS = counts("num_experts", default=60)
 
 
-def _windows(c: ModelConfig) -> Windows:
+def _windows(c: ModelConfig) -> WindowsOf:
     """Only with ``use_sliding_window``: every second of the first ``max_window_layers`` layers."""
     if not c.flag("use_sliding_window", default=False):
         return nowhere

@@ -1,13 +1,13 @@
 """Reward models over Qwen2 (Qwen2.5-Math-RM-72B, Qwen2.5-Math-PRM-7B), whose configs say model_type
 ``qwen2``."""
 
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..layers.heads import classifier, hidden_size
 from ..trees import Activation, ModelConfig, Module, Sequential, register
 from .qwen2 import QWEN2
 
 
-def _scored(labels: int) -> dict[str, Part]:
+def _scored(labels: int) -> dict[str, FormPart]:
     def score(c: ModelConfig) -> Module:
         h, count = hidden_size(c), c.dim("num_labels", default=labels)
         return Sequential(classifier(h, h), Activation("ReLU"), classifier(h, count))

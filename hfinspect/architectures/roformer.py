@@ -2,6 +2,7 @@
 fixed parameter, saved with the rest (transformers/models/roformer)."""
 
 from ..layers import bert_encoders as bert
+from ..layers.composing import Forms
 from ..layers.encoders import BASE, attention, bert_mlm_head, hidden
 from ..layers.heads import classifier
 from ..trees import Embedding, ModelConfig, Module
@@ -15,7 +16,7 @@ def _stack(e: bert.Encoder, c: ModelConfig) -> Module:
     return Module("RoFormerEncoder", {"embed_positions": table, **bert.stack(e, c).children})
 
 
-def _forms(e: bert.Encoder) -> bert.Forms:
+def _forms(e: bert.Encoder) -> Forms:
     forms = bert.summary_forms(e)
     answers = {e.prefix: e.bare, "qa_outputs": lambda c: classifier(hidden(c), 2)}
     return {**forms, "ForCausalLM": forms["ForMaskedLM"], "ForQuestionAnswering": answers}

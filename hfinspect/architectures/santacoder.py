@@ -2,11 +2,11 @@
 transformers' ``gpt_bigcode`` is the converted form."""
 
 from ..layers.heads import causal_lm
-from ..layers.named_decoder import Part
+from ..layers.named_decoder import NamedPart
 from ..trees import ModelConfig, Module, register
 from .gpt2 import BEHIND, GPT2, projected
 
-_ATTENTION: dict[str, Part] = {
+_ATTENTION: dict[str, NamedPart] = {
     "q_attn": projected(1, "query"),
     "kv_attn": lambda d, c: d.linear(d.width(c), 2 * d.head(c)),
     **BEHIND,

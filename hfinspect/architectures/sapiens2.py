@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from ..layers.blocks import activation, rms_norms, size
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
 from ..trees import Builder, Component, Dim, ModelConfig, register
@@ -17,7 +17,7 @@ _hidden = size("hidden_size", default=1024)
 _norm = rms_norms("Sapiens2RMSNorm", 1e-6)
 _heads = size("num_attention_heads", default=16)
 #: Channels and kernel of each convolution of a kind.
-Sizes = tuple[tuple[Dim, Dim], ...]
+DimPairs = tuple[tuple[Dim, Dim], ...]
 
 
 def _layer(c: ModelConfig, groups: Dim) -> Module:
@@ -67,7 +67,7 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
     )
 
 
-def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None = None) -> Sizes:
+def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None = None) -> DimPairs:
     """As many as in the released models at ``most``; ``least`` where the key must be there."""
     none = () if least is None else None
     channels = s.dims(f"{what}_out_channels", default=none, least=least or 0)
@@ -78,7 +78,7 @@ def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None 
     return tuple(zip(channels, kernels, strict=True))
 
 
-def _convolutions(inputs: Dim, sizes: Sizes, shuffled: bool | None = None) -> dict[str, Module]:
+def _convolutions(inputs: Dim, sizes: DimPairs, shuffled: bool | None = None) -> dict[str, Module]:
     """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each; transposed ones
     where nothing is ``shuffled``."""
     children, up = dict[str, Module](), shuffled is False
@@ -133,7 +133,7 @@ def _head(c: ModelConfig, task: str) -> Module:
     return Module("Sapiens2Head", parts, component=to)
 
 
-_BUILT: dict[str, Builder | dict[str, Part]] = {"Sapiens2Model": model}
+_BUILT: dict[str, Builder | dict[str, FormPart]] = {"Sapiens2Model": model}
 _BUILT["Sapiens2Backbone"] = partial(model, name="Sapiens2Backbone")
 for task in _CLASSES:
     _BUILT[f"Sapiens2For{task}"] = {"backbone": model, "decode_head": partial(_head, task=task)}

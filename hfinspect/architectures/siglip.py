@@ -7,7 +7,7 @@ from functools import partial
 
 from ..layers import vision
 from ..layers.blocks import size
-from ..layers.composing import Part, composed_of
+from ..layers.composing import FormPart, composed_of
 from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight, register
 
 _hidden = size("hidden_size", default=768)
@@ -43,7 +43,7 @@ def register_towers(
         return Module(f"{name}{side.capitalize()}Model", parts, head=pooling, part=side)
 
     text, images = partial(tower, "text"), partial(tower, "vision")
-    parts: dict[str, Part] = {
+    parts: dict[str, FormPart] = {
         "logit_scale": lambda _: Weight(1, kind="scale"),
         "logit_bias": lambda _: Weight(1, kind="scale"),
         "text_model": text,

@@ -2,11 +2,11 @@
 embeddings. Every fourth layer has no rotary positions, which changes no tensor."""
 
 from ..layers.windows import nowhere, windows
-from ..trees import ModelConfig, Windows
+from ..trees import ModelConfig, WindowsOf
 from .llama import LLAMA
 
 
-def _windows(c: ModelConfig) -> Windows:
+def _windows(c: ModelConfig) -> WindowsOf:
     """Only with ``use_sliding_window``: the layers without rotary positions."""
     if not c.flag("use_sliding_window", default=False):
         return nowhere

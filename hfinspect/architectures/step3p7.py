@@ -53,7 +53,7 @@ def shared_mlp(x: m.Mixture) -> Module:
     return gated_mlp(f"{x.d.name}MLP", x.width, inner, bias=bias, kind="shared_expert")
 
 
-def moe(**parts: m.Part) -> Callable[[Decoder, ModelConfig], Module]:
+def moe(**parts: m.MixturePart) -> Callable[[Decoder, ModelConfig], Module]:
     """``num_local_experts`` has no effect: the default of ``n_routed_experts`` overwrites it."""
     keys = ("moe_num_experts", "n_routed_experts", "num_experts")
     count = m.counts(*keys, default=288, minimum=1)

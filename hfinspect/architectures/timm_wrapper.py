@@ -6,7 +6,7 @@ from functools import partial
 
 from ..layers import fastvit
 from ..layers.backbones import maps_of_timm
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..trees import ModelConfig, Module, register, timm
 from ..trees.catalog import find_class
 
@@ -31,7 +31,7 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
     return family.classes[name](ModelConfig({"model_type": timm.WRAPPER, **values}))
 
 
-_LABELLED: Part = partial(_model, labelled=True)
+_LABELLED: FormPart = partial(_model, labelled=True)
 _PARTS = {"ForImageClassification": _LABELLED, "Model": _model}
 _CLASSES = {f"TimmWrapper{ending}": {"timm_model": made} for ending, made in _PARTS.items()}
 register(timm.WRAPPER, composed(_CLASSES), category="vision")

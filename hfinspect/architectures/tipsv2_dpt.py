@@ -3,7 +3,7 @@ names of Google's code (conversion_mapping.py). Source: transformers/models/tips
 
 from functools import partial
 
-from ..layers.composing import Part, composed
+from ..layers.composing import FormPart, composed
 from ..layers.reassembling import as_head, fused_width, reassemble_factors, resized
 from ..trees import Component, Conv, Linear, ModelConfig, Module, ModuleList, auto_class, register
 
@@ -46,7 +46,7 @@ _TASKS = {
     "SemanticSegmentation": ["segmentation"],
     "DensePrediction": ["depth", "normals", "segmentation"],
 }
-_CLASSES: dict[str, dict[str, Part]] = {}
+_CLASSES: dict[str, dict[str, FormPart]] = {}
 for name, tasks in _TASKS.items():
     heads = {f"{task}_head": partial(_head, task=task) for task in tasks}
     _CLASSES[f"Tipsv2DptFor{name}"] = {"vision_encoder": _seen, **heads}

@@ -3,7 +3,7 @@ ones by column and row. Source of shapes: transformers/models/udop/modeling_udop
 
 from functools import partial
 
-from ..layers.composing import Part, composed, tied_to
+from ..layers.composing import FormPart, composed, tied_to
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_conv
 from ..trees import Component, Embedding, ModelConfig, Module, ModuleList
@@ -50,7 +50,7 @@ def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -
     return root.adding(cell_2d_embedding=placed, relative_bias=_relative(c, first))
 
 
-_INPUTS: dict[str, Part] = {"shared": t5.table, "patch_embed": _patches}
+_INPUTS: dict[str, FormPart] = {"shared": t5.table, "patch_embed": _patches}
 _CLASSES = composed(
     {
         "T5ForConditionalGeneration": {

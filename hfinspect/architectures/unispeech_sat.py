@@ -3,7 +3,7 @@ shapes: transformers/models/unispeech_sat."""
 
 from ..layers import speech
 from ..layers.blocks import size
-from ..layers.composing import Part
+from ..layers.composing import FormPart
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
 from ..layers.speech_heads import linear, quantizer
@@ -20,7 +20,7 @@ def _model(s: Speech, c: ModelConfig) -> Module:
 
 _TABLE, _clusters = Component.EMBEDDING, size("num_clusters", default=504)
 _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", make_model=_model, adapted=False)
-_FORM: dict[str, Part] = {
+_FORM: dict[str, FormPart] = {
     "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),
     "unispeech_sat": _UNISPEECH.model,
     "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)),

@@ -34,10 +34,8 @@ _TEXT = LLAMA.like(
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text_config, audio = c.section("text_config"), c.section("audio_config")
-    text = ModelConfig(
-        {**config_defaults("voxtral_realtime"), **text_config.values}, text_config.path
-    )
+    written, audio = c.section("text_config"), c.section("audio_config")
+    text = ModelConfig({**config_defaults("voxtral_realtime"), **written.values}, written.path)
     seen, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
     seen = seen * c.dim("downsample_factor", default=4)
     to = "language_model.model.embed_tokens.weight" if c.tied() else None

@@ -2,9 +2,9 @@
 
 from ..layers import speech
 from ..layers.blocks import size
-from ..layers.composing import Part
+from ..layers.composing import FormPart, Forms
 from ..layers.encoders import hidden
-from ..layers.speech_encoders import Forms, Speech
+from ..layers.speech_encoders import Speech
 from ..layers.speech_heads import LETTERS, linear, quantizer
 
 WAV2VEC2 = Speech("Wav2Vec2", "wav2vec2", speech.DEFAULTS)
@@ -12,7 +12,7 @@ CODE, PROJECTED = size("codevector_dim", default=256), size("proj_codevector_dim
 project_hid, project_q = linear(hidden, PROJECTED), linear(CODE, PROJECTED)
 
 
-def pre_training(s: Speech, **heads: Part) -> Forms:
+def pre_training(s: Speech, **heads: FormPart) -> Forms:
     """Masked frames are distinguished from others in a space of their own, by ``heads``."""
     heads = heads or {"project_hid": project_hid, "project_q": project_q}
     form = {s.prefix: s.model, "quantizer": lambda c: quantizer(c, s.name), **heads}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..layers import seq2seq, whisper_encoder
-from ..layers.composing import Part, composed, with_defaults
+from ..layers.composing import FormPart, composed, with_defaults
 from ..layers.speech_heads import SEQUENCE
 from ..trees import config_defaults
 from ..trees.catalog import Builder, register
@@ -29,7 +29,7 @@ _words = partial(seq2seq.lm_head, s=STYLE, table="model.decoder.embed_tokens.wei
 _SIDES = {"encoder": _encoder, "decoder": _decoder}
 _PARTS = composed({"WhisperModel": _SIDES, "WhisperDecoderWrapper": {"decoder": _decoder}})
 _MODEL, _WRAPPER = _PARTS.values()
-_CLASSES: dict[str, Builder | Mapping[str, Part]] = {
+_CLASSES: dict[str, Builder | Mapping[str, FormPart]] = {
     "WhisperForConditionalGeneration": {"model": _MODEL, "proj_out": _words},
     "WhisperModel": _MODEL,
     "WhisperForCausalLM": {"model": _WRAPPER, "proj_out": _words},

@@ -69,7 +69,7 @@ _IN = ("hidden_states_scale", "hidden_states_bias")
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     count = m.counts("num_experts", default=16, minimum=1)
-    parts: dict[str, m.Part] = {
+    parts: dict[str, m.MixturePart] = {
         "gate": partial(_router, first=kind == "first"),
         "experts": m.stacked(),
     }

@@ -14,18 +14,18 @@ from ..core.verdicts import AuditFinding, AuditResult
 from ..errors import UsageError
 
 #: What makes two findings the same.
-Key: TypeAlias = tuple[str, str, str, str, str]
+FindingKey: TypeAlias = tuple[str, str, str, str, str]
 #: Bytes of a baseline: each rule lists at most 50 findings of a target.
 MAX_BASELINE: Final = 64_000_000
 
 
-def known_findings(name: str, document: object) -> Counter[Key]:
+def known_findings(name: str, document: object) -> Counter[FindingKey]:
     """The findings of a report of ``hfinspect audit --format json`` that was read from the file
     ``name``. Raises UsageError where it is none."""
     results = document.get("results") if isinstance(document, Mapping) else None
     if not isinstance(results, list):
         raise _no_report(name, "it has no list of results")
-    known: Counter[Key] = Counter()
+    known: Counter[FindingKey] = Counter()
     for result in results:
         if not isinstance(result, Mapping):
             raise _no_report(name, "a result is not an object")
@@ -37,7 +37,7 @@ def known_findings(name: str, document: object) -> Counter[Key]:
     return known
 
 
-def without_known(result: AuditResult, known: Mapping[Key, int]) -> AuditResult:
+def without_known(result: AuditResult, known: Mapping[FindingKey, int]) -> AuditResult:
     """The audit without the findings that are known; it says how many there were."""
     left = Counter(known)
     new: list[AuditFinding] = []
@@ -52,7 +52,7 @@ def without_known(result: AuditResult, known: Mapping[Key, int]) -> AuditResult:
     return replace(result, findings=tuple(new), known=len(result.findings) - len(new))
 
 
-def _key(target: str, code: str, file: str, tensor: str, text: str) -> Key:
+def _key(target: str, code: str, file: str, tensor: str, text: str) -> FindingKey:
     place = target.replace("\\", "/").removeprefix("./").rstrip("/")
     return place, code, file, tensor, "" if file or tensor else text
 

@@ -39,7 +39,7 @@ class RuleFinding(NamedTuple):
     severity: str | None = None
 
 
-Check = Callable[["TargetFacts"], Iterable[RuleFinding]]
+RuleCheck = Callable[["TargetFacts"], Iterable[RuleFinding]]
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,26 @@ class Rule(JsonForm, without="check", names={"name": "rule"}, after={"deep": "se
     what: str
     why: str
     fix: str
-    check: Check
+    check: RuleCheck
     deep: bool = False
 
 
 _RULES: dict[str, Rule] = {}
 
 
-def rule(code: str, name: str, severity: str, *, deep: bool = False) -> Callable[[Check], Check]:
+def rule(
+    code: str, name: str, severity: str, *, deep: bool = False
+) -> Callable[[RuleCheck], RuleCheck]:
     """Register a rule under its code."""
 
-    def register(check: Check) -> Check:
+    def register(check: RuleCheck) -> RuleCheck:
         _register(code, name, severity, inspect.getdoc(check) or "", check, deep)
         return check
 
     return register
 
 
-def rules_alike(text: str, check_of: Callable[[str, str], Check]) -> None:
+def rules_alike(text: str, check_of: Callable[[str, str], RuleCheck]) -> None:
     """Register rules that differ in nothing but their texts. ``text`` has a block for each: a line
     ``HI110 truncated error``, then its three paragraphs; ``check_of(code, name)`` is its check."""
     for block in inspect.cleandoc(text).split("\n\n"):
@@ -90,7 +92,7 @@ def rules_alike(text: str, check_of: Callable[[str, str], Check]) -> None:
 
 
 def _register(
-    code: str, name: str, severity: str, text: str, check: Check, deep: bool = False
+    code: str, name: str, severity: str, text: str, check: RuleCheck, deep: bool = False
 ) -> None:
     assert code not in _RULES, f"{code} is there twice"
     assert code[:3] in GROUPS, f"{code} belongs to no group"

@@ -18,7 +18,7 @@ from .weights import Rounds, WeightReading
 #: Copies that are tried one after the other; a repo has three formats in some variants.
 MAX_REFUSED = 8
 
-_Refused: TypeAlias = tuple[UnsupportedFormatError, ...]
+_Refusals: TypeAlias = tuple[UnsupportedFormatError, ...]
 
 
 def rounds_of(
@@ -27,7 +27,7 @@ def rounds_of(
     choice: WeightChoice,
     scope: Mapping[str, FileEntry],
     count: Count,
-    refused: _Refused = (),
+    refused: _Refusals = (),
 ) -> Rounds:
     """The rounds of a choice, or of the next copy among ``scope`` where it is refused.
 

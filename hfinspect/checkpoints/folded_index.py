@@ -29,7 +29,7 @@ _OPENING = re.compile(rb"\s*:\s*\{")
 MAX_NAME_LENGTH: Final = 4096
 
 #: A pattern of names, and the shard that holds them.
-_Group = tuple[str, str]
+_ShardPattern = tuple[str, str]
 
 
 class FoldedMap(Mapping[str, str]):
@@ -40,7 +40,10 @@ class FoldedMap(Mapping[str, str]):
     """
 
     def __init__(
-        self, groups: Sequence[_Group], group_numbers: Sequence[int], keys: Sequence[Sequence[int]]
+        self,
+        groups: Sequence[_ShardPattern],
+        group_numbers: Sequence[int],
+        keys: Sequence[Sequence[int]],
     ) -> None:
         self.groups = tuple(groups)
         self.keys_of = tuple(keys)
@@ -176,7 +179,7 @@ def is_as_stored(weight_map: Mapping[str, str], shards: Iterable[Shard], folder:
     where it is. False too where the names have to be compared one by one."""
     if not isinstance(weight_map, FoldedMap):
         return False
-    in_shards: dict[_Group, list[Sequence[int]]] = {}
+    in_shards: dict[_ShardPattern, list[Sequence[int]]] = {}
     for shard in shards:
         if not isinstance(shard.tensors, StoredTensors):
             return False

@@ -180,18 +180,18 @@ def _choices(
     return main, folders
 
 
-_Found = dict[str, Checkpoint | UnsupportedFormatError]
+_ByFolder = dict[str, Checkpoint | UnsupportedFormatError]
 
 
 def _named(
     source: Source,
     files: Mapping[str, FileEntry],
     declared: Mapping[str, str],
-    by_folder: _Found,
+    by_folder: _ByFolder,
     count: Count,
     *,
     weights: bool,
-) -> _Found:
+) -> _ByFolder:
     """The folders that the repo names, in its order; those of unusual names are read now."""
     inside = {
         folder: {path: entry for path, entry in files.items() if path.rpartition("/")[0] == folder}

@@ -35,7 +35,7 @@ MAX_WEIGHT_FILES: Final = 2_000
 Task: TypeAlias = Callable[[], object]
 #: Yields what to ask at once, is sent the results in their order, returns a checkpoint.
 Rounds: TypeAlias = "Generator[list[Task], Sequence[object], Checkpoint]"
-_Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object] | Header]"
+_ReadHeaders: TypeAlias = "Mapping[str, bytes | Mapping[str, object] | Header]"
 
 
 class WeightReading:
@@ -58,7 +58,7 @@ class WeightReading:
         self.count = count
         self.refused = refused
         self._expected = self._came = 0
-        self.headers: _Headers = {}
+        self.headers: _ReadHeaders = {}
         self.keeper: ParsedCache | None = None
         self._parsed: list[CachedHeader] = []
         self._cached: Mapping[str, CachedHeader] = {}
@@ -89,15 +89,13 @@ class WeightReading:
                 self._take_index(good(next(answers)))
         by_one = bool(self._left())
         self._take_cached()
-        yield from self._with_alternatives(index if by_one and self.index is None else None)
+        yield from self._with_others(index if by_one and self.index is None else None)
         with collector_paused():
             shards = [self._shard(path) for path in self._present()]
             self._keep_headers(self._parsed)
             return self._checkpoint(shards)
 
-    def _with_alternatives(
-        self, index: Task | None
-    ) -> Generator[list[Task], Sequence[object], None]:
+    def _with_others(self, index: Task | None) -> Generator[list[Task], Sequence[object], None]:
         """Read the shards that are left, other weights worth a look, and an index if there is one
         still to read."""
         left, alternatives = self._left(), self._alternatives()
@@ -129,10 +127,7 @@ class WeightReading:
         return [self.count.counted(read) for read in reads]
 
     def _alternative_tasks(self, alternatives: Sequence[Alternative]) -> list[Task]:
-        return [
-            self.count.counted(partial(self._read_alternative, alternative))
-            for alternative in alternatives
-        ]
+        return [self.count.counted(partial(self._read_other, one)) for one in alternatives]
 
     @staticmethod
     def _for_guess(index: Task, guess: FirstGuess) -> object:
@@ -157,7 +152,7 @@ class WeightReading:
             return None
         return partial(self._server_headers, choice.index)
 
-    def _server_headers(self, index: str) -> _Headers:
+    def _server_headers(self, index: str) -> _ReadHeaders:
         """The headers that the server has ready, or those of it that were kept."""
         self.keeper = self.source.keeper
         if self.keeper is not None:
@@ -217,7 +212,7 @@ class WeightReading:
             self.count.add(more)
 
     def _take_headers(self, answer: object) -> None:
-        self.headers = cast("_Headers | None", answer) or {}
+        self.headers = cast("_ReadHeaders | None", answer) or {}
         headers = sum(path in self.headers for path in self.shards.present)
         self.count.add(headers - self._came)  # negative where the answer is not used
 
@@ -246,12 +241,9 @@ class WeightReading:
             return []
         return alternatives_to(self._named(), self.files, local=self.source.is_near)
 
-    def _read_alternative(self, alternative: Alternative) -> list[Shard]:
+    def _read_other(self, one: Alternative) -> list[Shard]:
         guess = FirstGuess(self.source)
-        return [
-            read_shard(self.source, alternative.format, path, guess).strict()
-            for path in alternative.files
-        ]
+        return [read_shard(self.source, one.format, path, guess).strict() for path in one.files]
 
     def _guess(self, *, awaiting: bool) -> FirstGuess:
         size = self.files[self.choice.index].size if self.choice.index is not None else None
@@ -327,9 +319,9 @@ class WeightReading:
         used = {shard.file for shard in shards}
         judgements = {
             path: judged(shards, shards_read)
-            for alternative, shards_read in self.alternatives.items()
+            for one, shards_read in self.alternatives.items()
             if not isinstance(shards_read, HfinspectError)
-            for path in alternative.files
+            for path in one.files
         }
         for other in self.choice.others:
             if same_bytes(self._named(), [other.path], self.files):

@@ -16,7 +16,7 @@ from . import options
 from .option_groups import arguments_of, grouped
 
 if TYPE_CHECKING:
-    from ..auditing.baseline import Key
+    from ..auditing.baseline import FindingKey
     from ..auditing.registry import Rule
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
@@ -169,7 +169,7 @@ def audit(
     return None
 
 
-def _baseline(path: Path | None) -> Counter[Key]:
+def _baseline(path: Path | None) -> Counter[FindingKey]:
     """The findings of an earlier audit. Raises UsageError where the file is none."""
     import json
 

@@ -85,12 +85,7 @@ def show(
     checked_format(format_)
     with reading_line(*models) as progress:
         comparison = api.compare(*models, **reads, announce=_announce, progress=progress)
-    emit(
-        format_,
-        lambda: lay_out(comparison, drawn=format_ == "html"),
-        comparison.to_dict,
-        output,
-    )
+    emit(format_, lambda: lay_out(comparison, drawn=format_ == "html"), comparison.to_dict, output)
     return comparison
 
 

@@ -15,7 +15,7 @@ from ..scanning.part_work import PartRows, PartWork
 from ..scanning.row_work import Item
 from ..scanning.targets import falls_to
 from .dask import workers_of
-from .progress_line import Progress
+from .progress_line import ScanProgress
 from .scan_plan import Job, ScanPlan, Tally, followed
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _on_cluster(
     total: int | None,
 ) -> None:
     """A worker reads a part at a time. A lost one costs the parts that it had begun."""
-    progress = Progress(total, quiet=plan.quiet)
+    progress = ScanProgress(total, quiet=plan.quiet)
     work = PartWork(job.work, job.types, plan.jobs, plan.most_failures)
     workers = workers_of(executor)
 

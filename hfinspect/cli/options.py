@@ -118,7 +118,7 @@ MODELS: Final = typer.Argument(
     help=f"{_MODEL} Two or more models are compared side by side.",
     show_default=False,
 )
-Token = Annotated[str | None, flag_of(LoginOptions, "token")]
+TokenFlag = Annotated[str | None, flag_of(LoginOptions, "token")]
 
 
 def format_option(known: Sequence[str], more: str = "") -> Any:

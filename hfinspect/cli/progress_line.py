@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..core.text import clean
-from ..scanning.rows import Row
+from ..scanning.rows import ScanRow
 
 if TYPE_CHECKING:
     from ..sources.hub.throttle import QuotaUse
@@ -34,7 +34,7 @@ def _no_quotas() -> Sequence[QuotaUse]:
     return ()
 
 
-class Progress:
+class ScanProgress:
     """Counts results in order of completion: how many, how fast, how many failed, time left.
 
     A thread redraws the line, whether or not results come in: while the Hub's quota is used up it
@@ -67,7 +67,7 @@ class Progress:
         if not quiet:
             threading.Thread(target=self._run, name="hfinspect-progress", daemon=True).start()
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ScanRow) -> None:
         """One more result."""
         with self._lock:
             self.done += 1
@@ -75,7 +75,7 @@ class Progress:
                 self.kinds[str(row["error_kind"])] += 1
                 self._note(f"failed: {clean(str(row['error']))}")
 
-    def add_many(self, count: int, failures: Sequence[Row]) -> None:
+    def add_many(self, count: int, failures: Sequence[ScanRow]) -> None:
         """So many more results, with those of them that are failures."""
         for row in failures:
             self.add(row)

@@ -17,9 +17,9 @@ from ..scanning import row_work as session
 from ..scanning.engine import client_of
 from ..scanning.journal import MAX_LINE
 from ..scanning.row_work import Item
-from ..scanning.rows import Row, sorted_by, types_of
+from ..scanning.rows import ScanRow, sorted_by, types_of
 from .output import checked_format
-from .progress_line import Progress
+from .progress_line import ScanProgress
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -108,7 +108,7 @@ class Job:
 
     items: Iterable[Item]
     total: int | None
-    work: Callable[[Item], Row]
+    work: Callable[[Item], ScanRow]
     columns: tuple[str, ...]
     query: HubQuery | None = None
     list_from: Callable[[ListPlace], Iterable[Item]] | None = None
@@ -177,14 +177,14 @@ def followed(
     job: Job,
     executor: Executor | None,
     tally: Tally,
-    on_finished: Callable[[Item, Row, bool], None] | None = None,
-) -> Iterator[Row]:
+    on_finished: Callable[[Item, ScanRow, bool], None] | None = None,
+) -> Iterator[ScanRow]:
     """Rows in order, with progress next to them; ends after too many failures."""
-    progress = Progress(
+    progress = ScanProgress(
         job.total, quiet=plan.quiet, quotas=_quotas_of(job), has_token=_has_token(job)
     )
 
-    def on_row(item: Item, row: Row, out_of_order: bool) -> None:
+    def on_row(item: Item, row: ScanRow, out_of_order: bool) -> None:
         progress.add(row)
         if on_finished is not None:
             on_finished(item, row, out_of_order)
@@ -217,7 +217,7 @@ def _has_token(job: Job) -> Callable[[], bool]:
     return has_token
 
 
-def _counted(rows: Iterable[Row], tally: Tally) -> Iterator[Row]:
+def _counted(rows: Iterable[ScanRow], tally: Tally) -> Iterator[ScanRow]:
     for row in rows:
         tally.failures += session.failed(row)
         yield row

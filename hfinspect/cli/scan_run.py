@@ -16,7 +16,7 @@ from ..scanning.journal import Journal
 from ..scanning.lines import FORMATS
 from ..scanning.lock import OutputLock
 from ..scanning.resume import OutOfOrder, left_to_do, with_rows, without_rows
-from ..scanning.rows import Row
+from ..scanning.rows import ScanRow
 from ..sources.descriptors import at_once, limit
 from . import interrupt
 from .dask import executor_of
@@ -94,11 +94,11 @@ def _interruptible(plan: ScanPlan, tally: Tally) -> Iterator[None]:
             interrupt.MORE.remove(more)
 
 
-Written: TypeAlias = "Callable[[], AbstractContextManager[TextIO]]"
+OpenOutput: TypeAlias = "Callable[[], AbstractContextManager[TextIO]]"
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Written]:
+def _opened(path: Path) -> Iterator[OpenOutput]:
     """A stream by its path, and what is written to it: its errors in our words."""
 
     @contextmanager
@@ -125,7 +125,7 @@ def _as_document(plan: ScanPlan, job: Job, executor: Executor | None, tally: Tal
     from ..reports.rows_table import lay_out
     from .output import emit
 
-    rows: list[Row] = []
+    rows: list[ScanRow] = []
     laid_out = (
         _page if plan.format_ == "html" else lambda rows, job: lay_out(rows, job.types, job.named)
     )
@@ -135,7 +135,7 @@ def _as_document(plan: ScanPlan, job: Job, executor: Executor | None, tally: Tal
         emit(plan.format_, lambda: laid_out(rows, job), dict, plan.output, ROW_DOCUMENTS)
 
 
-def _page(rows: list[Row], job: Job) -> Document:
+def _page(rows: list[ScanRow], job: Job) -> Document:
     from ..reports.rows_page import Sized, lay_out
     from ..scanning.rows import meanings
     from ..sizing.cards import cards
@@ -154,7 +154,7 @@ def _page(rows: list[Row], job: Job) -> Document:
 
 
 def _to_stream(
-    plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally, written: Written
+    plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally, written: OpenOutput
 ) -> None:
     """Rows as they come. Raises UnreadableError where the stream takes no more."""
     lines = FORMATS[plan.format_]
@@ -196,7 +196,7 @@ def _refreshed(
 ) -> None:
     """A new file, with the old one's rows where they hold, that replaces it in the end."""
     columns = tuple(job.types)
-    known: dict[str, Row] = {}
+    known: dict[str, ScanRow] = {}
     if path.exists():
         with Journal(path, FORMATS[plan.format_], columns, header=plan.header) as old:
             old.open(resume=True)

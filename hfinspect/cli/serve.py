@@ -42,7 +42,7 @@ def serve(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Show the address, open no browser.")
     ] = False,
-    token: options.Token = None,
+    token: options.TokenFlag = None,
     reading: options.HeaderFlags,
 ) -> None:
     """Inspect models in a browser: of the Hub, private ones too, and of this machine.

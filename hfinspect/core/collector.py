@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class _Depth(threading.local):
+class _PauseDepth(threading.local):
     """How many blocks of this thread are open, one in the other."""
 
     depth = 0
 
 
-_depth = _Depth()
+_depth = _PauseDepth()
 _lock = threading.Lock()
 #: Threads that have a block open, and whether the collector was on before the first of them.
 _threads = 0

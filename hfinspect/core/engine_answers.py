@@ -10,7 +10,7 @@ from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
 
-Answer: TypeAlias = Literal["yes", "no", "unknown"]
+YesNo: TypeAlias = Literal["yes", "no", "unknown"]
 YES: Final = "yes"
 NO: Final = "no"
 UNKNOWN: Final = "unknown"

@@ -17,7 +17,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from .lazy_sequence import LazySequence
-from .tensor import Form, StoredTensor
+from .tensor import StoredForm, StoredTensor
 
 #: Stands in a pattern for a number: a pattern is a template for ``%``.
 MARK = "%d"
@@ -207,7 +207,7 @@ class StoredTensors(LazySequence[StoredTensor]):
         cls,
         names: Sequence[str],
         forms: Sequence[Hashable],
-        meaning: Mapping[Any, Form],
+        meaning: Mapping[Any, StoredForm],
         sizes: Iterable[int],
         starts: Sequence[int] | None,
         base: int,

@@ -47,7 +47,7 @@ def nbytes_of(dtype: str | None, elements: int) -> int | None:
 
 
 #: Dtype and shape of tensors.
-Form: TypeAlias = tuple[str, tuple[int, ...]]
+StoredForm: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class StoredTensor(NamedTuple):

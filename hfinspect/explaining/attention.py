@@ -36,7 +36,7 @@ _OF_GROUPS, _OF_NONE = frozenset({"key", "value"}), frozenset({"query_down", "kv
 
 
 @dataclass(frozen=True)
-class Block:
+class AttentionBlock:
     """An attention block of a layer: its weights by kind; heads and groups where known."""
 
     path: str
@@ -52,12 +52,12 @@ class Block:
 
 def blocks_of(
     tree: CountBranch, config: Mapping[str, Any], read: Reads, *, flat: bool = False
-) -> tuple[Block, ...]:
+) -> tuple[AttentionBlock, ...]:
     """The attention blocks of each kind of layer, equal ones once.
 
     ``read`` are the sizes that the class took, defaults included. ``flat``: projections stand in
     the layer itself, as in a GGUF file."""
-    blocks: dict[frozenset[tuple[str, Polynomial]], Block] = {}
+    blocks: dict[frozenset[tuple[str, Polynomial]], AttentionBlock] = {}
     for path, branch in _in_layers(tree, "") if flat else _attentions(tree, ""):
         weights: dict[str, list[Polynomial]] = {}
         for _, leaf, _ in leaves(branch):
@@ -107,7 +107,7 @@ def _in_layers(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBra
 
 def _block(
     path: str, weights: Mapping[str, Polynomial], config: Mapping[str, Any], read: Reads
-) -> Block:
+) -> AttentionBlock:
     known = {q for weight in weights.values() for q in weight.quantities()}
     known |= {q for width in known for q in width.quotient}
     prefixes = {q.name.rsplit(".", 1)[0] for q in known if "." in q.name}
@@ -138,9 +138,9 @@ def _block(
     if width is None and heads and hidden and hidden.value % heads.value == 0:
         width = Quantity("head_dim", hidden.value // heads.value, quotient=(hidden, heads))
     if "kv_down" in weights:  # latents: heads have widths of their own, and no groups
-        return Block(path, weights, heads, None, None, hidden)
+        return AttentionBlock(path, weights, heads, None, None, hidden)
     groups = find(_GROUPS) if "qkv" not in weights else None
-    return Block(path, weights, heads, groups, width, hidden)
+    return AttentionBlock(path, weights, heads, groups, width, hidden)
 
 
 def _is_hidden(quantity: Quantity) -> bool:
@@ -151,7 +151,7 @@ def _is_hidden(quantity: Quantity) -> bool:
 # ---- in words
 
 
-def described(block: Block, ledger: Ledger) -> Attention:
+def described(block: AttentionBlock, ledger: Ledger) -> Attention:
     """Its sentence and its projections; per head where every head has the same whole number."""
     projections = []
     for kind, weights in block.weights.items():
@@ -182,7 +182,7 @@ def _divided(weights: Polynomial, heads: Quantity) -> Polynomial | None:
     return with_widths(weights * Polynomial({((heads, -1),): 1}))
 
 
-def _sentence(block: Block, ledger: Ledger) -> str:
+def _sentence(block: AttentionBlock, ledger: Ledger) -> str:
     letters = ledger.writer.letters
     heads, groups, width = block.heads, block.groups, block.width
     if "kv_down" in block.weights:
@@ -205,7 +205,7 @@ def _sentence(block: Block, ledger: Ledger) -> str:
     return f"grouped-query attention: {text} share {share}, {each}"
 
 
-def _width_text(block: Block, ledger: Ledger) -> str:
+def _width_text(block: AttentionBlock, ledger: Ledger) -> str:
     letters, width, hidden, heads = ledger.writer.letters, block.width, block.hidden, block.heads
     assert width is not None
     if width.quotient:
@@ -217,7 +217,7 @@ def _width_text(block: Block, ledger: Ledger) -> str:
     return str(width.value)
 
 
-def _latent(block: Block, ledger: Ledger) -> str:
+def _latent(block: AttentionBlock, ledger: Ledger) -> str:
     letters = ledger.writer.letters
     known = {
         q.name.rsplit(".", 1)[-1]: q

@@ -11,7 +11,7 @@ from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..errors import HfinspectError
-from .count_convention import CountConvention, Item, in_layers, without
+from .count_convention import CountedLeaf, Counting, in_layers, without
 from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
 from .notes import extra_name
@@ -24,20 +24,20 @@ MAX_OUTER_NORMS = 8
 MAX_NAMED = 3
 
 
-def conventions_of(d: Derivation) -> tuple[CountConvention, ...]:
+def conventions_of(d: Derivation) -> tuple[Counting, ...]:
     """Every convention that changes this model's count. No two change the same tensors alike."""
-    unique: dict[tuple[int, frozenset[str]], CountConvention] = {}
+    unique: dict[tuple[int, frozenset[str]], Counting] = {}
     for source in _SOURCES:
-        for convention in source(d):
-            if convention.delta.value:
-                unique.setdefault((convention.delta.value, convention.touches), convention)
+        for one in source(d):
+            if one.delta.value:
+                unique.setdefault((one.delta.value, one.touches), one)
     return tuple(unique.values())
 
 
 # ---- parts left out
 
 
-def _left_out(d: Derivation) -> Iterator[CountConvention]:
+def _left_out(d: Derivation) -> Iterator[Counting]:
     for kind, what in (("token", "token"), ("position", "position"), ("segment", "segment")):
         yield without(d, f"no-{kind}-embeddings", f"{what} embeddings left out", _of_kind(kind))
     yield without(
@@ -67,12 +67,12 @@ def _biases_of(component: Component) -> Callable[[str, CountLeaf], bool]:
 # ---- heads
 
 
-def _head(d: Derivation) -> Iterator[CountConvention]:
+def _head(d: Derivation) -> Iterator[Counting]:
     tied = [i for i in d.all_leaves if i[1].status == "tied" and i[1].component is Component.HEAD]
     for _, leaf, times in tied:
         if not leaf.bias:
             delta = leaf.count * times
-            yield CountConvention(
+            yield Counting(
                 "head-apart", "the tied head counted separately", delta, frozenset({"head"})
             )
     for path, branch in _head_modules(d.tree, ""):
@@ -80,17 +80,17 @@ def _head(d: Derivation) -> Iterator[CountConvention]:
         kinds = {leaf.kind for _, leaf, _ in leaves(branch)}
         what = "pooler" if "pooler" in kinds else "head"
         touched = frozenset(names | ({"head"} if "lm_head" in kinds else set()))
-        yield CountConvention(
+        yield Counting(
             f"no-{what}", f"{what} left out ({path})", counted(branch).times(-1), touched
         )
     pooler = _pooler_of_base(d)
     if pooler is not None:
-        yield CountConvention(
+        yield Counting(
             "with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"})
         )
 
 
-def _siblings(d: Derivation) -> Iterator[CountConvention]:
+def _siblings(d: Derivation) -> Iterator[Counting]:
     """The count of another class of the family, which has other heads: the pooler and the
     next-sentence head of BertForPreTraining."""
     family = d.prediction.family
@@ -108,9 +108,7 @@ def _siblings(d: Derivation) -> Iterator[CountConvention]:
         count = counted(tree)
         if set(count.quantities()) <= known and _shares_most(d, tree):
             delta = count + d.polynomial.times(-1)
-            yield CountConvention(
-                f"counted-as-{name}", f"counted as {name}{_more(d, tree)}", delta, heads
-            )
+            yield Counting(f"counted-as-{name}", f"counted as {name}{_more(d, tree)}", delta, heads)
 
 
 def _more(d: Derivation, other: CountBranch) -> str:
@@ -125,7 +123,7 @@ def _more(d: Derivation, other: CountBranch) -> str:
 def _shares_most(d: Derivation, other: CountBranch) -> bool:
     """Whether another class differs in heads alone, poolers included."""
 
-    def body(items: Iterable[Item]) -> int:
+    def body(items: Iterable[CountedLeaf]) -> int:
         parts = [(leaf, times) for _, leaf, times in items if leaf.status == "counted"]
         apart = (Component.HEAD, Component.NORM)
         return sum((f.count * t).value for f, t in parts if f.component not in apart)
@@ -166,7 +164,7 @@ def _pooler_of_base(d: Derivation) -> Polynomial | None:
 # ---- norms
 
 
-def _norms(d: Derivation) -> Iterator[CountConvention]:
+def _norms(d: Derivation) -> Iterator[Counting]:
     def is_norm(_: str, leaf: CountLeaf) -> bool:
         return leaf.component is Component.NORM
 
@@ -208,8 +206,8 @@ def _norms(d: Derivation) -> Iterator[CountConvention]:
 # ---- what is no parameter, or not in a fresh save
 
 
-def _added(d: Derivation) -> Iterator[CountConvention]:
-    groups: dict[str, list[Item]] = {}
+def _added(d: Derivation) -> Iterator[Counting]:
+    groups: dict[str, list[CountedLeaf]] = {}
     for item in d.all_leaves:
         name, leaf, _ = item
         if leaf.role is Role.BUFFER:
@@ -221,7 +219,7 @@ def _added(d: Derivation) -> Iterator[CountConvention]:
     for text, items in groups.items():
         delta = total(leaf.count * times for _, leaf, times in items)
         touched = frozenset(name for name, _, _ in items)
-        yield CountConvention(text.replace(" ", "-"), text, delta, touched)
+        yield Counting(text.replace(" ", "-"), text, delta, touched)
 
 
 # ---- the same model by single conventions: what people mean when they name a size
@@ -234,7 +232,7 @@ def counts_of(d: Derivation) -> tuple[Candidate, ...]:
     """The exact count first, then others in the order in which names of models use them."""
     exact = d.polynomial.value
     every = conventions_of(d)
-    by_name = {convention.name: convention for convention in reversed(every)}
+    by_name = {one.name: one for one in reversed(every)}
     candidates = [Candidate("every parameter once", exact)]
     candidates += [_candidate(by_name["head-apart"], exact)] if "head-apart" in by_name else []
     candidates += _base_model(d, every, by_name.get("with-pooler"))
@@ -242,18 +240,16 @@ def counts_of(d: Derivation) -> tuple[Candidate, ...]:
     return tuple(candidates)
 
 
-def _candidate(convention: CountConvention, exact: int) -> Candidate:
-    return Candidate(convention.text, exact + convention.delta.value)
+def _candidate(one: Counting, exact: int) -> Candidate:
+    return Candidate(one.text, exact + one.delta.value)
 
 
 def _base_model(
-    d: Derivation, conventions: Sequence[CountConvention], pooler: CountConvention | None
+    d: Derivation, conventions: Sequence[Counting], pooler: Counting | None
 ) -> list[Candidate]:
     """Without the heads, and with the pooler where the family's base model has one."""
-    heads = [convention.delta.value for convention in conventions if convention.name == "no-head"]
-    poolers = [
-        convention.delta.value for convention in conventions if convention.name == "no-pooler"
-    ]
+    heads = [one.delta.value for one in conventions if one.name == "no-head"]
+    poolers = [one.delta.value for one in conventions if one.name == "no-pooler"]
     base = d.polynomial.value + sum(heads)
     candidates = []
     if poolers or heads:
@@ -268,7 +264,7 @@ def _base_model(
 
 
 #: Where conventions come from, the usual first: of two that change a count alike it is the one.
-_SOURCES: Final[tuple[Callable[[Derivation], Iterable[CountConvention]], ...]] = (
+_SOURCES: Final[tuple[Callable[[Derivation], Iterable[Counting]], ...]] = (
     _left_out,
     _head,
     _norms,

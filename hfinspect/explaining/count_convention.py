@@ -14,11 +14,11 @@ _WHOLE = tuple(
     multi-token-prediction""".split()
 )
 
-Item = tuple[str, CountLeaf, Polynomial]
+CountedLeaf = tuple[str, CountLeaf, Polynomial]
 
 
 @dataclass(frozen=True)
-class CountConvention:
+class Counting:
     """``cost`` ranks ways: 1 is common, 2 a slip, 3 far-fetched.
 
     ``touches`` are the tensors that it changes: two ways that share one contradict each other."""
@@ -38,13 +38,13 @@ class CountConvention:
 
 def without(
     d: Derivation, name: str, text: str, left_out: Callable[[str, CountLeaf], bool], cost: int = 1
-) -> CountConvention:
+) -> Counting:
     items = [item for item in d.counted if left_out(item[0], item[1])]
     delta = total(leaf.count * times for _, leaf, times in items).times(-1)
-    return CountConvention(name, text, delta, frozenset(name for name, _, _ in items), cost)
+    return Counting(name, text, delta, frozenset(name for name, _, _ in items), cost)
 
 
-def in_layers(d: Derivation) -> list[Item]:
+def in_layers(d: Derivation) -> list[CountedLeaf]:
     stacks = [f"{path}." for path, _ in _stack_paths(d.tree, "")]
     return [i for i in d.counted if any(i[0].startswith(stack) for stack in stacks)]
 

@@ -61,7 +61,7 @@ class CountBranch:
 
     name: str
     class_name: str
-    children: tuple[Node, ...]
+    children: tuple[TreeNode, ...]
     folded: Polynomial = ONE
 
 
@@ -71,7 +71,7 @@ class Stack:
 
     name: str
     kinds: tuple[CountKind, ...]
-    children: tuple[Node, ...] = ()
+    children: tuple[TreeNode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class CountKind:
     times: Polynomial
 
 
-Node = CountLeaf | CountBranch | Stack
+TreeNode = CountLeaf | CountBranch | Stack
 
 
 def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
@@ -93,7 +93,7 @@ def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
     )
 
 
-def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, CountLeaf, Polynomial]]:
+def leaves(node: TreeNode, prefix: str = "") -> Iterator[tuple[str, CountLeaf, Polynomial]]:
     """Every leaf with its full name (``*`` for a layer's number) and the stack's multiplier."""
     path = f"{prefix}{node.name}"
     if isinstance(node, CountLeaf):
@@ -162,14 +162,14 @@ class _LayerContext:
         return unknown(Quantity(f"layers of {self.path}{name}", members))
 
 
-def _children(module: Module, context: Context, layers: _LayerContext) -> tuple[Node, ...]:
+def _children(module: Module, context: Context, layers: _LayerContext) -> tuple[TreeNode, ...]:
     return _nodes(module.children, context, layers)
 
 
 def _nodes(
     children: Mapping[str, Module | Parameter], context: Context, layers: _LayerContext
-) -> tuple[Node, ...]:
-    nodes: list[Node] = []
+) -> tuple[TreeNode, ...]:
+    nodes: list[TreeNode] = []
     for name, child in children.items():
         inner = context.entering(child)
         if isinstance(child, Parameter):
@@ -221,10 +221,10 @@ def _leaf(name: str, tensor: Parameter, context: Context) -> CountLeaf:
 
 def _groups(
     modules: ModuleList, context: Context, layers: _LayerContext
-) -> list[tuple[tuple[Node, ...], str, list[int]]]:
+) -> list[tuple[tuple[TreeNode, ...], str, list[int]]]:
     """Members in groups of equals: what is in one, its class, their numbers."""
     members: dict[int, list[int]] = {}  # of an object that is listed many times
-    groups: dict[tuple[Node, ...], tuple[str, list[int]]] = {}
+    groups: dict[tuple[TreeNode, ...], tuple[str, list[int]]] = {}
     for name, child in modules.children.items():
         if not name.isdecimal():
             continue
@@ -243,10 +243,12 @@ def _groups(
     ]
 
 
-def _stack(name: str, modules: ModuleList, context: Context, layers: _LayerContext) -> list[Node]:
+def _stack(
+    name: str, modules: ModuleList, context: Context, layers: _LayerContext
+) -> list[TreeNode]:
     groups = _groups(modules, context, layers.within())
     saved = [group for group in groups if any(_is_saved(node) for node in group[0])]
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     if saved:
         kinds = []
         for content, class_name, indices in saved:
@@ -263,13 +265,15 @@ def _stack(name: str, modules: ModuleList, context: Context, layers: _LayerConte
     return nodes
 
 
-def _is_saved(node: Node) -> bool:
+def _is_saved(node: TreeNode) -> bool:
     return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
 
 
-def _folded(name: str, modules: ModuleList, context: Context, layers: _LayerContext) -> list[Node]:
+def _folded(
+    name: str, modules: ModuleList, context: Context, layers: _LayerContext
+) -> list[TreeNode]:
     groups = _groups(modules, context, layers)
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     for content, class_name, indices in groups:
         times = ONE.times(len(indices))
         if len(groups) == 1 and modules.count is not None and int(modules.count) == len(indices):
@@ -280,7 +284,7 @@ def _folded(name: str, modules: ModuleList, context: Context, layers: _LayerCont
 
 def _fold(
     name: str,
-    content: tuple[Node, ...],
+    content: tuple[TreeNode, ...],
     class_name: str,
     indices: list[int],
     times: Polynomial,
@@ -294,7 +298,7 @@ def _fold(
     return CountBranch(f"{name}.{numbers}", class_name, children, times)
 
 
-def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
+def _multiplied(node: TreeNode, times: Polynomial, copies: int) -> TreeNode:
     if copies == 1:
         return node
     if isinstance(node, CountLeaf):
@@ -306,7 +310,7 @@ def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
     return replace(node, kinds=kinds)
 
 
-def counted(node: Node) -> Polynomial:
+def counted(node: TreeNode) -> Polynomial:
     """Parameters counted in a node: of one layer inside a stack, of all of it elsewhere."""
     if isinstance(node, CountLeaf):
         return node.count if node.status == "counted" else number(0)

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.records import dataclass
 from ..trees.prediction import Prediction
-from .attention import Block, blocks_of, hidden_of
+from .attention import AttentionBlock, blocks_of, hidden_of
 from .count_tree import CountBranch, CountLeaf, Stack, counted, counted_tree, leaves
 from .ledger import Ledger
 from .letters import assign
@@ -46,7 +46,7 @@ class Derivation:
         return counted(self.tree)
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[AttentionBlock, ...]:
         return blocks_of(self.tree, self.config, self.prediction.read, flat=self.of_headers)
 
     @cached_property

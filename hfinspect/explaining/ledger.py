@@ -8,7 +8,16 @@ from ..core.components import Component
 from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.records import dataclass
-from .count_tree import CountBranch, CountKind, CountLeaf, Node, Stack, counted, leaves, numbered
+from .count_tree import (
+    CountBranch,
+    CountKind,
+    CountLeaf,
+    Stack,
+    TreeNode,
+    counted,
+    leaves,
+    numbered,
+)
 from .polynomials import ONE, Polynomial, Quantity, number, total
 from .writer import Writer
 
@@ -83,7 +92,7 @@ class _LedgerLayers:
     alone: bool
 
 
-_Outside = list[tuple[str, Node]]
+_Outside = list[tuple[str, TreeNode]]
 
 
 def _pieces(tree: CountBranch, prefix: str) -> Iterator[_Outside | _LedgerLayers]:
@@ -100,7 +109,7 @@ def _pieces(tree: CountBranch, prefix: str) -> Iterator[_Outside | _LedgerLayers
         yield waiting
 
 
-def _walk(branch: CountBranch, prefix: str) -> Iterator[tuple[str, Node] | _LedgerLayers]:
+def _walk(branch: CountBranch, prefix: str) -> Iterator[tuple[str, TreeNode] | _LedgerLayers]:
     """Nodes without layers in them, each with the path before its name, and layers by kind."""
     for child in branch.children:
         if isinstance(child, Stack):
@@ -175,7 +184,9 @@ def shares_of(counted: Iterable[tuple[CountLeaf, Polynomial]], ledger: Ledger) -
 # ---- rows
 
 
-def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger) -> Iterator[Row]:
+def _node_rows(
+    node: TreeNode, prefix: str, before: str, indent: int, ledger: Ledger
+) -> Iterator[Row]:
     """``prefix`` is the path before the node, ``before`` the part of it that labels show:
     nearly all of it outside the layers, none inside layers and groups."""
     if isinstance(node, CountLeaf):
@@ -201,7 +212,7 @@ def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger
             yield from _node_rows(child, f"{path}.", "", indent + 1, ledger)
 
 
-def _saved(node: Node) -> bool:
+def _saved(node: TreeNode) -> bool:
     return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
 
 

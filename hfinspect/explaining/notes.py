@@ -34,7 +34,7 @@ _POSITION_TEXTS = {
     "sinusoidal": "sinusoidal positions are computed: 0 parameters",
 }
 
-Found = list[tuple[str, CountLeaf, Polynomial]]
+Leaves = list[tuple[str, CountLeaf, Polynomial]]
 
 
 def notes_of(
@@ -64,7 +64,7 @@ def notes_of(
 
 
 def _positions(
-    counted: Found, root: Module, model_type: str | None, config: Mapping[str, Any], ledger: Ledger
+    counted: Leaves, root: Module, model_type: str | None, config: Mapping[str, Any], ledger: Ledger
 ) -> Iterator[str]:
     learned = [item for item in counted if item[1].kind == "position"]
     relative = [item for item in counted if item[1].kind == "relative_position"]
@@ -152,7 +152,7 @@ def _norm_modules(
 # ---- MLPs and experts
 
 
-def _mlps(counted: Found) -> Iterator[str]:
+def _mlps(counted: Leaves) -> Iterator[str]:
     kinds = {leaf.kind for _, leaf, _ in counted if leaf.component is Component.MLP}
     if "gate" in kinds or "gate_up" in kinds:
         one = " (gate and up are one tensor here)" if "gate_up" in kinds else ""
@@ -161,7 +161,7 @@ def _mlps(counted: Found) -> Iterator[str]:
         yield "plain: two matrices, down(act(up(x)))"
 
 
-def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
+def _experts(counted: Leaves, ledger: Ledger) -> Iterator[str]:
     routed = [(leaf, times) for _, leaf, times in counted if leaf.active is not None]
     for k, n in dict.fromkeys(leaf.active for leaf, _ in routed if leaf.active is not None):
         mine = [(leaf, times) for leaf, times in routed if leaf.active == (k, n)]
@@ -197,7 +197,7 @@ def _one_expert(routed: list[tuple[CountLeaf, Polynomial]], count: int) -> Polyn
 # ---- ties, and what is not counted
 
 
-def _tied(all_leaves: Found, ledger: Ledger) -> Iterator[str]:
+def _tied(all_leaves: Leaves, ledger: Ledger) -> Iterator[str]:
     for name, leaf, times in all_leaves:
         if leaf.status == "tied":
             formula = ledger.rows_formula(leaf.count * times)
@@ -210,7 +210,7 @@ def extra_name(name: str, leaf: CountLeaf) -> str:
     return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
 
 
-def _left_out(all_leaves: Found) -> Iterator[str]:
+def _left_out(all_leaves: Leaves) -> Iterator[str]:
     saved = [i for i in all_leaves if i[1].status == "buffer"]
     if saved:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)

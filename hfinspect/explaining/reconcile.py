@@ -13,7 +13,7 @@ from ..core.formula import Formula
 from ..errors import UsageError
 from ..trees.prediction import predict
 from .conventions import conventions_of
-from .count_convention import CountConvention
+from .count_convention import Counting
 from .derivation import Derivation
 from .ledger import MAX_PRINTED_TERMS
 from .polynomials import Monomial, Number, Polynomial, monomial_value, number, total
@@ -87,15 +87,15 @@ def parse_count(count: str | int) -> ReconcileRequest:
 
 def compared(explanation: Explanation, d: Derivation, request: ReconcileRequest) -> Explanation:
     """The explanation with ``against`` filled in."""
-    conventions = _conventions(explanation, d, request)
+    choices = _conventions(explanation, d, request)
     exact = explanation.parameters
     fits = request.low <= exact < request.high
     at_most = MAX_ROUNDED if request.rounded else MAX_CONVENTIONS
-    matching: list[tuple[CountConvention, ...]] = []
+    matching: list[tuple[Counting, ...]] = []
     if request.rounded and not fits:
-        matching = roughly(conventions, request.low - exact, request.high - exact)
+        matching = roughly(choices, request.low - exact, request.high - exact)
     elif not fits:
-        matching = readings(conventions, request.number - exact)
+        matching = readings(choices, request.number - exact)
     nearest = (
         same_size(request.low, request.high)
         if request.rounded and not fits and not matching
@@ -106,10 +106,8 @@ def compared(explanation: Explanation, d: Derivation, request: ReconcileRequest)
         number=request.number,
         fits=(request.low, request.high),
         difference=request.number - exact,
-        readings=tuple(
-            tuple(_convention(convention, d) for convention in reading) for reading in matching
-        ),
-        searched=len(conventions),
+        readings=tuple(tuple(_convention(one, d) for one in reading) for reading in matching),
+        searched=len(choices),
         at_most=at_most,
         known=nearest,
     )
@@ -118,41 +116,31 @@ def compared(explanation: Explanation, d: Derivation, request: ReconcileRequest)
     return replace(explanation, against=comparison)
 
 
-def _conventions(
-    e: Explanation, d: Derivation, request: ReconcileRequest
-) -> tuple[CountConvention, ...]:
+def _conventions(e: Explanation, d: Derivation, request: ReconcileRequest) -> tuple[Counting, ...]:
     """What may explain the count: the usual ways, what the files hold beyond the class, and for a
     rounded count whole modules alone."""
-    conventions = list(conventions_of(d)[:MAX_TRIED])
-    counts = {convention.delta.value for convention in conventions}
+    choices = list(conventions_of(d)[:MAX_TRIED])
+    counts = {one.delta.value for one in choices}
     for group in e.beyond:
         if group.parameters and group.parameters not in counts:
             text = f"tensors that {e.architecture} does not define counted ({group.first})"
-            conventions.append(
-                CountConvention(
-                    "not-loaded", text, number(group.parameters), frozenset({group.first})
-                )
+            choices.append(
+                Counting("not-loaded", text, number(group.parameters), frozenset({group.first}))
             )
-    return (
-        tuple(convention for convention in conventions if convention.is_of_modules)
-        if request.rounded
-        else tuple(conventions)
-    )
+    return tuple(one for one in choices if one.is_of_modules) if request.rounded else tuple(choices)
 
 
-def _convention(convention: CountConvention, d: Derivation) -> Convention:
+def _convention(one: Counting, d: Derivation) -> Convention:
     delta: Formula | None = None
-    if len(convention.delta.terms) <= MAX_PRINTED_TERMS:
-        delta = d.ledger.writer.formula(convention.delta)
-    return Convention(convention.name, convention.text, delta, convention.delta.value)
+    if len(one.delta.terms) <= MAX_PRINTED_TERMS:
+        delta = d.ledger.writer.formula(one.delta)
+    return Convention(one.name, one.text, delta, one.delta.value)
 
 
 # ---- the search
 
 
-def readings(
-    conventions: Sequence[CountConvention], difference: int
-) -> list[tuple[CountConvention, ...]]:
+def readings(choices: Sequence[Counting], difference: int) -> list[tuple[Counting, ...]]:
     """The smallest sets of compatible ways that sum to the difference, likeliest first.
 
     Meets in the middle: sets of up to three are listed, larger ones are joined from two of them.
@@ -160,82 +148,75 @@ def readings(
     small: dict[int, list[tuple[int, ...]]] = {}
     for size in range(1, min(3, MAX_CONVENTIONS) + 1):
         hits = []
-        for chosen in combinations(range(len(conventions)), size):
-            if _compatible(conventions, chosen):
-                value = sum(conventions[i].delta.value for i in chosen)
+        for chosen in combinations(range(len(choices)), size):
+            if _compatible(choices, chosen):
+                value = sum(choices[i].delta.value for i in chosen)
                 if value == difference:
                     hits.append(chosen)
                 if size <= 2 or MAX_CONVENTIONS > 3:
                     small.setdefault(value, []).append(chosen)
         if hits:
-            return _ranked(conventions, hits)
+            return _ranked(choices, hits)
     for size in range(4, MAX_CONVENTIONS + 1):
-        joined = set(_joined(conventions, small, difference, size))
+        joined = set(_joined(choices, small, difference, size))
         if joined:
-            return _ranked(conventions, sorted(joined))
+            return _ranked(choices, sorted(joined))
     return []
 
 
-def roughly(
-    conventions: Sequence[CountConvention], low: int, high: int
-) -> list[tuple[CountConvention, ...]]:
+def roughly(choices: Sequence[Counting], low: int, high: int) -> list[tuple[Counting, ...]]:
     """The smallest sets of compatible ways whose sum is from ``low`` up to ``high``, likeliest
     first."""
     for size in range(1, MAX_ROUNDED + 1):
         hits = [
             chosen
-            for chosen in combinations(range(len(conventions)), size)
-            if low <= sum(conventions[i].delta.value for i in chosen) < high
-            and _compatible(conventions, chosen)
+            for chosen in combinations(range(len(choices)), size)
+            if low <= sum(choices[i].delta.value for i in chosen) < high
+            and _compatible(choices, chosen)
         ]
         if hits:
-            return _ranked(conventions, hits)
+            return _ranked(choices, hits)
     return []
 
 
 def _joined(
-    conventions: Sequence[CountConvention],
-    small: dict[int, list[tuple[int, ...]]],
-    difference: int,
-    size: int,
+    choices: Sequence[Counting], small: dict[int, list[tuple[int, ...]]], difference: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     for value, sets in small.items():
         for other in small.get(difference - value, ()):
             for one in sets:
                 if len(one) + len(other) == size and not set(one) & set(other):
                     chosen = tuple(sorted((*one, *other)))
-                    if _compatible(conventions, chosen):
+                    if _compatible(choices, chosen):
                         yield chosen
 
 
-def _compatible(conventions: Sequence[CountConvention], chosen: Sequence[int]) -> bool:
+def _compatible(choices: Sequence[Counting], chosen: Sequence[int]) -> bool:
     """No tensor is changed twice."""
     touched: set[str] = set()
     for i in chosen:
-        if not touched.isdisjoint(conventions[i].touches):
+        if not touched.isdisjoint(choices[i].touches):
             return False
-        touched |= conventions[i].touches
+        touched |= choices[i].touches
     return True
 
 
 def _ranked(
-    conventions: Sequence[CountConvention], hits: Sequence[tuple[int, ...]]
-) -> list[tuple[CountConvention, ...]]:
+    choices: Sequence[Counting], hits: Sequence[tuple[int, ...]]
+) -> list[tuple[Counting, ...]]:
     def rank(chosen: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        return sum(conventions[i].cost for i in chosen), chosen
+        return sum(choices[i].cost for i in chosen), chosen
 
     best = sorted(hits, key=rank)[:MAX_READINGS]
-    return [tuple(conventions[i] for i in chosen) for chosen in best]
+    return [tuple(choices[i] for i in chosen) for chosen in best]
 
 
 # ---- closed forms side by side
 
 
-def _with_forms(
-    comparison: Against, d: Derivation, reading: tuple[CountConvention, ...]
-) -> Against:
+def _with_forms(comparison: Against, d: Derivation, reading: tuple[Counting, ...]) -> Against:
     right = d.closed(d.polynomial)
-    other = d.closed(d.polynomial + total(convention.delta for convention in reading))
+    other = d.closed(d.polynomial + total(one.delta for one in reading))
     if max(len(right.terms), len(other.terms)) > MAX_PRINTED_TERMS:
         return comparison
     writer = d.ledger.writer

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component
-from .count_convention import CountConvention, Item, in_layers, without
+from .count_convention import CountedLeaf, Counting, in_layers, without
 from .derivation import Derivation
 from .polynomials import Quantity, number, total, unknown
 
@@ -11,7 +11,7 @@ from .polynomials import Quantity, number, total, unknown
 _PADDING = (64, 128)
 
 
-def mistaken_sizes(d: Derivation) -> Iterator[CountConvention]:
+def mistaken_sizes(d: Derivation) -> Iterator[Counting]:
     tables = {
         kind: next((i for i in d.counted if i[1].kind == kind and not i[1].bias), None)
         for kind in ("token", "position", "segment")
@@ -48,7 +48,7 @@ def mistaken_sizes(d: Derivation) -> Iterator[CountConvention]:
     yield from _vocabularies(d, token, vocab)
 
 
-def _rows(item: Item | None, keys: tuple[str, ...]) -> Quantity | None:
+def _rows(item: CountedLeaf | None, keys: tuple[str, ...]) -> Quantity | None:
     """The quantity under one of the keys in a table's size."""
     if item is None:
         return None
@@ -57,18 +57,16 @@ def _rows(item: Item | None, keys: tuple[str, ...]) -> Quantity | None:
 
 
 def _swap(
-    name: str, text: str, changes: Sequence[tuple[Item, Quantity, Quantity]], cost: int = 1
-) -> CountConvention:
+    name: str, text: str, changes: Sequence[tuple[CountedLeaf, Quantity, Quantity]], cost: int = 1
+) -> Counting:
     parts = [
         times * (leaf.count.replaced(old, unknown(new)) - leaf.count)
         for (_, leaf, times), old, new in changes
     ]
-    return CountConvention(
-        name, text, total(parts), frozenset(item[0] for item, _, _ in changes), cost
-    )
+    return Counting(name, text, total(parts), frozenset(item[0] for item, _, _ in changes), cost)
 
 
-def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[CountConvention]:
+def _vocabularies(d: Derivation, token: CountedLeaf, vocab: Quantity) -> Iterator[Counting]:
     """A rounded or padded vocabulary, and a head of its own on it."""
     name, leaf, _ = token
     head = frozenset({"head"})
@@ -78,7 +76,7 @@ def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Count
         table = leaf.count.replaced(vocab, size)
         shown = f"{words:,} words"
         if words != vocab.value:
-            yield CountConvention(
+            yield Counting(
                 "other-vocabulary",
                 f"embedding of {shown}",
                 table - leaf.count,
@@ -88,8 +86,8 @@ def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Count
         if tied or d.prediction.architecture.endswith("Model"):
             cost = 1 if words == vocab.value else 2
             if words != vocab.value or not tied:
-                yield CountConvention("own-head", f"an untied head on {shown}", table, head, cost)
-            yield CountConvention(
+                yield Counting("own-head", f"an untied head on {shown}", table, head, cost)
+            yield Counting(
                 "own-head-with-bias",
                 f"an untied head on {shown}, with bias",
                 table + size,
@@ -109,7 +107,7 @@ def _round_numbers(value: int) -> list[int]:
 # ---- attention, MLP, experts, layers
 
 
-def attention_and_mlp(d: Derivation) -> Iterator[CountConvention]:
+def attention_and_mlp(d: Derivation) -> Iterator[Counting]:
     for block in d.blocks:
         if block.heads and block.groups and block.heads.value != block.groups.value:
             changes = [
@@ -144,10 +142,10 @@ def attention_and_mlp(d: Derivation) -> Iterator[CountConvention]:
             k, n = active or (1, 1)
             all_experts = sum(f.count.value * t.value for _, f, t in routed if f.active == active)
             delta -= all_experts - all_experts * (served or k) // n
-        yield CountConvention(name, text, number(delta), frozenset(n for n, _, _ in routed))
+        yield Counting(name, text, number(delta), frozenset(n for n, _, _ in routed))
 
 
-def _wide_mlps(d: Derivation) -> Iterator[CountConvention]:
+def _wide_mlps(d: Derivation) -> Iterator[Counting]:
     """4·H in place of another width."""
     for quantity in d.quantities:
         last = quantity.name.rsplit(".", 1)[-1]
@@ -156,16 +154,16 @@ def _wide_mlps(d: Derivation) -> Iterator[CountConvention]:
             four = unknown(d.hidden).times(4)
             parts = [t * (f.count.replaced(quantity, four) - f.count) for _, f, t in mine]
             touched = frozenset(name for name, _, _ in mine)
-            yield CountConvention("four-hidden", "MLPs of width 4·H", total(parts), touched)
+            yield Counting("four-hidden", "MLPs of width 4·H", total(parts), touched)
             return
 
 
-def layers(d: Derivation) -> Iterator[CountConvention]:
+def layers(d: Derivation) -> Iterator[Counting]:
     inside = in_layers(d)
     if d.layers is None or not inside:
         return
     one = total(leaf.count for _, leaf, _ in inside)
     touched = frozenset(name for name, _, _ in inside)
     if d.layers.value > 1:
-        yield CountConvention("a-layer-less", "one layer forgotten", one.times(-1), touched, 3)
-    yield CountConvention("a-layer-more", "one layer too many", one, touched, 3)
+        yield Counting("a-layer-less", "one layer forgotten", one.times(-1), touched, 3)
+    yield Counting("a-layer-more", "one layer too many", one, touched, 3)

@@ -13,11 +13,11 @@ from ..errors import HfinspectError
 _MAX_TARGETS = 1_000
 
 #: Inspects the base model at a target. Raises HfinspectError.
-Reach = Callable[[str], Inspection]
+Inspect = Callable[[str], Inspection]
 
 
 def adapter_of(
-    config: Mapping[str, object] | None, origin: Origin, reach: Reach
+    config: Mapping[str, object] | None, origin: Origin, reach: Inspect
 ) -> tuple[Adapter, list[Finding]]:
     """The settings of an adapter, its base model's size, and what there is to say of the base.
 

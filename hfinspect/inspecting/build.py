@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
+from ..analysis.count import CountCell, Key, Sums, by_component, by_dtype, by_part, sums, tally
 from ..analysis.extra_tensors import extra_tensors_of_config
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import place_expected
@@ -152,7 +152,7 @@ def _without_release(prediction: Prediction) -> list[Finding]:
 
 
 class TensorCounts(NamedTuple):
-    cells: dict[Key, Cell]
+    cells: dict[Key, CountCell]
     total: Sums
 
 

@@ -27,7 +27,7 @@ class Expected(NamedTuple):
     prediction: Prediction | None = None
 
 
-_Pair: TypeAlias = tuple[TensorInfo, TensorSpec]
+_Known: TypeAlias = tuple[TensorInfo, TensorSpec]
 _ROLE = TensorInfo._fields.index("role")
 #: A member of an Enum costs a call to look up.
 _BOOKKEEPING = Role.QUANTIZATION
@@ -72,15 +72,17 @@ def compared(
     )
 
 
-def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
+def _first_of_each(known: Iterable[_Known]) -> list[_Known]:
     """Of two spellings of one name the first counts."""
-    first: dict[str, _Pair] = {}
+    first: dict[str, _Known] = {}
     for pair in known:
         first.setdefault(pair[1].name, pair)
     return list(first.values())
 
 
-def _missing(known: Sequence[_Pair], prediction: Prediction, table: TensorTable) -> tuple[str, ...]:
+def _missing(
+    known: Sequence[_Known], prediction: Prediction, table: TensorTable
+) -> tuple[str, ...]:
     """Names of predicted tensors that are not held."""
     in_tree = table.renamed([(info.name, spec.name) for info, spec in known])
     count = sum(table.total(info.name) for info, spec in known if is_saved(spec))

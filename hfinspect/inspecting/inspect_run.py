@@ -24,7 +24,7 @@ from .config_alone import no_config
 from .overriding import inspect_config
 
 if TYPE_CHECKING:
-    from .adapter import Reach
+    from .adapter import Inspect
 
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ def _from_source(
     opened: Source,
     file: str | None,
     source: SourceChoice,
-    reach: Reach,
+    reach: Inspect,
     access: Access,
 ) -> Inspected:
     name, overrides = from_config.name, from_config.overrides

@@ -8,7 +8,7 @@ from ..checkpoints.repo_layout import Layout
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..layers.sentence_modules import FAMILY
-from .adapter import Reach, adapter_of
+from .adapter import Inspect, adapter_of
 from .build import Inspected, ReadContext
 from .config_alone import OPEN_CLIP_FILE
 from .mmproj import about_mmproj, is_mmproj
@@ -16,7 +16,7 @@ from .pipelines import has_parts, inspect_parts
 from .single import inspect_weights
 
 
-def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> Inspected | None:
+def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Inspect) -> Inspected | None:
     """The inspection of the weights that were read, or None if there are none.
 
     ``reach`` inspects the base model of an adapter.

@@ -16,13 +16,11 @@ from ..core.records import dataclass
 from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, register
 from . import encoders
 from .blocks import activation
-from .composing import Form, Part, composed, with_defaults
+from .composing import Form, FormPart, Forms, composed, with_defaults
 from .encoders import dropout, hidden, labels, norm, one_label, vocab
 from .heads import classifier, to_words
 
-Make = Callable[["Encoder", ModelConfig], Module]
-#: Classes by the endings of their names.
-Forms = Mapping[str, Form]
+MakePart = Callable[["Encoder", ModelConfig], Module]
 
 
 # ---- parts, as BERT has them
@@ -33,7 +31,7 @@ def tables(e: Encoder, c: ModelConfig) -> Module:
     return encoders.embeddings(c, e.name)
 
 
-def without(*names: str) -> Make:
+def without(*names: str) -> MakePart:
     """The same without what has one of these ``names``."""
     return lambda e, c: tables(e, c).without(*names)
 
@@ -188,12 +186,12 @@ class Encoder:
     defaults: Mapping[str, Any]
     cross: bool = False
     pooling: Literal["stripped", "always", "never"] = "stripped"
-    embeddings: Make = tables
-    attention: Make | None = None
-    layer: Make = bert_layer
-    encoder: Make = stack
-    words: Make = bert_words
-    make_model: Make = usual_model
+    embeddings: MakePart = tables
+    attention: MakePart | None = None
+    layer: MakePart = bert_layer
+    encoder: MakePart = stack
+    words: MakePart = bert_words
+    make_model: MakePart = usual_model
     headless: bool = False
     forms: Callable[[Encoder], Forms] = bert_forms
     lacks: tuple[str, ...] = ()
@@ -207,7 +205,7 @@ class Encoder:
         """The name of the words' table, to which heads are tied."""
         return f"{self.prefix}.embeddings.word_embeddings.weight"
 
-    def part(self, make: Make) -> Part:
+    def part(self, make: MakePart) -> FormPart:
         """``make`` as a part of a class."""
         return lambda c: make(self, c)
 

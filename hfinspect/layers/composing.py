@@ -18,9 +18,11 @@ from ..trees import Builder, Layers, Linear, ModelConfig, Module, Parameter, eac
 from ..trees.catalog import find_type
 
 #: A part of a class: what stands on one line of its ``__init__``.
-Part = Callable[[ModelConfig], "Module | Parameter | None"]
+FormPart = Callable[[ModelConfig], "Module | Parameter | None"]
 #: What the ``__init__`` of a class makes: attribute name -> part.
-Form = Mapping[str, Part]
+Form = Mapping[str, FormPart]
+#: Ending of a class name -> what its ``__init__`` makes.
+Forms = Mapping[str, Form]
 
 
 def composed(
@@ -42,7 +44,7 @@ def composed(
 
 
 def composed_of(
-    parts: Mapping[str, Part], classes: Mapping[str, str], *, part: str | None = None
+    parts: Mapping[str, FormPart], classes: Mapping[str, str], *, part: str | None = None
 ) -> dict[str, Builder]:
     """The same, where each class lists in a line the names of those ``parts`` that it has."""
     forms = {name: {at: parts[at] for at in line.split()} for name, line in classes.items()}

@@ -28,7 +28,7 @@ from ..trees.modules import (
     Parameter,
     RMSNorm,
     Weight,
-    Windows,
+    WindowsOf,
 )
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
 from .heads import decoder_classes, to_words
@@ -364,7 +364,7 @@ class Decoder:
     kinds: Callable[[Decoder, ModelConfig, int], Sequence[Any]] | None = None
     layer: Callable[[Decoder, ModelConfig, Any], Module] = pre_norm
     predicts: Any = None
-    windows: Callable[[ModelConfig], Windows] | None = None
+    windows: Callable[[ModelConfig], WindowsOf] | None = None
     embedding: str = ""
     table: str = "embed_tokens"
     last_norm: str = "norm"

@@ -12,7 +12,7 @@ from typing import Any
 from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.catalog import Family
 from ..trees.modules import Activation, Dropout, Linear, Module
-from .composing import Part, composed
+from .composing import FormPart, composed
 
 Base = Callable[[ModelConfig], Module]
 
@@ -115,7 +115,12 @@ def register_decoder(
 
 
 def register_headed(
-    model_type: str, name: str, ending: str, model: Builder, category: str = "vision", **heads: Part
+    model_type: str,
+    name: str,
+    ending: str,
+    model: Builder,
+    category: str = "vision",
+    **heads: FormPart,
 ) -> Family:
     """Add ``{name}Model``, and ``{name}{ending}``, which has it and these ``heads``."""
     headed = composed({f"{name}{ending}": {"model": model, **heads}}, part="vision")
@@ -133,7 +138,7 @@ def labelled(
 ) -> Builder:
     """A class of decoders that gives labels, as the end of its ``name`` says: of a text, without
     bias; of each token, under ``labeller``; or where an answer starts and ends."""
-    forms: dict[str, dict[str, Part]] = {
+    forms: dict[str, dict[str, FormPart]] = {
         "ForSequenceClassification": {
             "score": lambda c: classifier(hidden(c), c.num_labels, bias=False)
         },

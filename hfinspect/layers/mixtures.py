@@ -13,9 +13,9 @@ from .decoders import Decoder, gated_of
 from .experts import corrected_router, experts, router, stacked_experts, w_expert
 
 #: What reads a number of a config.
-Reads = Callable[[ModelConfig], Dim]
+ReadDim = Callable[[ModelConfig], Dim]
 #: What reads the width of what all tokens share, once that of an expert is known.
-Shares = Callable[[ModelConfig, Dim], "Dim | None"]
+SharedWidth = Callable[[ModelConfig, Dim], "Dim | None"]
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class Mixture:
         return min(int(self.used), int(self.count)), int(self.count)
 
 
-Part = Callable[[Mixture], "Module | Parameter | None"]
+MixturePart = Callable[[Mixture], "Module | Parameter | None"]
 
 
 def sparse(
     ending: str,
-    parts: Mapping[str, Part],
+    parts: Mapping[str, MixturePart],
     *,
-    count: Reads,
+    count: ReadDim,
     used: Callable[[ModelConfig], int] | int,
-    inner: Reads | int | None = None,
-    shared: Shares | None = None,
+    inner: ReadDim | int | None = None,
+    shared: SharedWidth | None = None,
     empty: bool = False,
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """The module ``{name}{ending}`` of these parts; without ``inner`` experts are as wide as the
@@ -73,14 +73,14 @@ def sparse(
 # ---- numbers
 
 
-def counts(*keys: str, default: int | None = None, minimum: int = 0) -> Reads:
+def counts(*keys: str, default: int | None = None, minimum: int = 0) -> ReadDim:
     """How many there are of what is listed; without a default the config has to say it."""
     if default is None:
         return lambda c: c.count(*keys, minimum=minimum)
     return lambda c: c.count(*keys, default=default, minimum=minimum)
 
 
-def several(*keys: str, default: int, minimum: int = 0) -> Shares:
+def several(*keys: str, default: int, minimum: int = 0) -> SharedWidth:
     """So many times the width of an expert."""
     return lambda c, inner: inner * c.count(*keys, default=default, minimum=minimum)
 
@@ -91,7 +91,7 @@ def deepseek_shared(c: ModelConfig, inner: Dim, default: int = 1) -> Dim | None:
     return None if null else inner * c.count("n_shared_experts", default=default) or None
 
 
-def as_wide(*keys: str, default: int) -> Shares:
+def as_wide(*keys: str, default: int) -> SharedWidth:
     """A width of its own."""
     return lambda c, _inner: c.dim(*keys, default=default)
 
@@ -198,7 +198,7 @@ def biased(m: Mixture) -> Module | None:
 
 
 def mixtral(
-    count: Reads, used: int, expert: str = "BlockSparseTop2MLP", **before: Part
+    count: ReadDim, used: int, expert: str = "BlockSparseTop2MLP", **before: MixturePart
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """Mixtral's experts and their router; ``used`` is a default."""
     parts = {**before, "gate": scores(), "experts": lettered(expert)}
@@ -206,9 +206,9 @@ def mixtral(
 
 
 #: Experts as DeepSeek-V3's classes hold them.
-DEEPSEEK: dict[str, Part] = {"experts": each, "gate": corrected(), "shared_experts": always}
+DEEPSEEK: dict[str, MixturePart] = {"experts": each, "gate": corrected(), "shared_experts": always}
 #: And as Qwen's do: the shared one, where there is one, is behind a gate.
-QWEN: dict[str, Part] = {
+QWEN: dict[str, MixturePart] = {
     "gate": scores(),
     "experts": each,
     "shared_expert": always,
@@ -219,7 +219,7 @@ QWEN: dict[str, Part] = {
 
 
 def qwen(
-    count: Reads, used: int, inner: int | None = None, shared: int | None = None
+    count: ReadDim, used: int, inner: int | None = None, shared: int | None = None
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """Qwen's experts; without ``inner`` as wide as the MLP. The numbers are defaults."""
     common = as_wide("shared_expert_intermediate_size", default=shared) if shared else None

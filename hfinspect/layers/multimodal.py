@@ -18,7 +18,7 @@ from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, auto_c
 from ..trees.catalog import Family, builder, register, register_pair, register_part
 from ..trees.modules import Activation, Parameter, Sequential, without_part
 from .blocks import activation
-from .composing import Part, composed, respelled
+from .composing import FormPart, composed, respelled
 from .decoders import Decoder as TextDecoder
 from .heads import causal_lm, to_words
 
@@ -320,12 +320,12 @@ def _generation(j: Joined, c: ModelConfig) -> Module:
 def register_worded(
     model_type: str | tuple[str, ...],
     name: str,
-    model: Builder | Mapping[str, Part],
+    model: Builder | Mapping[str, FormPart],
     *,
     tied: bool | None = None,
     text: str = "language_model",
     text_ties: bool = False,
-    head: Part | None = None,
+    head: FormPart | None = None,
     alone: Builder | None = None,
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, built by ``model`` or of its parts, and one

@@ -32,7 +32,7 @@ from .blocks import Size, activation, rms_norms, size
 from .heads import decoder_classes, to_words
 
 #: What stands under an attribute; None where the config leaves it out.
-Part = Callable[["NamedDecoder", ModelConfig], "Module | Parameter | None"]
+NamedPart = Callable[["NamedDecoder", ModelConfig], "Module | Parameter | None"]
 #: What makes a norm of a width.
 Norms = Callable[[ModelConfig, int], Module]
 
@@ -76,17 +76,17 @@ def either_norms(flag: str, key: str, *, default: bool) -> Norms:
     return lambda c, width: (rms if c.flag(flag, default=default) else plain)(c, width)
 
 
-def dropout(key: str, default: float = 0.0) -> Part:
+def dropout(key: str, default: float = 0.0) -> NamedPart:
     """Dropout of the rate under ``key``."""
     return lambda _d, c: Dropout(c.number(key, default=default))
 
 
-def shown(class_name: str, detail: str = "") -> Part:
+def shown(class_name: str, detail: str = "") -> NamedPart:
     """A module without tensors."""
     return lambda _d, _c: Activation(class_name, detail)
 
 
-def where(says: Callable[[ModelConfig], bool], part: Part) -> Part:
+def where(says: Callable[[ModelConfig], bool], part: NamedPart) -> NamedPart:
     """``part`` in models whose config ``says`` so."""
     return lambda d, c: part(d, c) if says(c) else None
 
@@ -104,7 +104,7 @@ def qkv(d: NamedDecoder, c: ModelConfig) -> Module:
     return d.linear(d.width(c), d.joined(d, c), d.biased(c), kind="qkv")
 
 
-def as_wide(kind: str) -> Part:
+def as_wide(kind: str) -> NamedPart:
     """Queries, keys or values of the hidden states' width in a matrix of their own."""
 
     def part(d: NamedDecoder, c: ModelConfig) -> Module:
@@ -120,7 +120,7 @@ def output(d: NamedDecoder, c: ModelConfig) -> Module:
     return d.linear(d.width(c), d.width(c), bias, kind="output")
 
 
-def mask(dtype: str | None = None) -> Part:
+def mask(dtype: str | None = None) -> NamedPart:
     """The causal mask (1, 1, n, n), which older files hold in each layer."""
     return lambda d, c: Buffer(1, 1, d.length(c), d.length(c), dtype=dtype, saved=False)
 
@@ -150,15 +150,15 @@ def down(d: NamedDecoder, c: ModelConfig) -> Module:
     return d.linear(d.inner(c, d.width(c)), d.width(c), d.bias(c), kind="down")
 
 
-def act(key: str, default: str) -> Part:
+def act(key: str, default: str) -> NamedPart:
     """The activation whose name stands under ``key``."""
     return lambda _d, c: activation(c.text(key, default=default))
 
 
 #: A block under GPT-2's names.
-GPT: dict[str, Part] = {"ln_1": norm, "attn": attention, "ln_2": norm, "mlp": mlp}
+GPT: dict[str, NamedPart] = {"ln_1": norm, "attn": attention, "ln_2": norm, "mlp": mlp}
 #: And under Megatron's.
-MEGATRON: dict[str, Part] = {
+MEGATRON: dict[str, NamedPart] = {
     "input_layernorm": norm,
     "self_attention": attention,
     "post_attention_layernorm": norm,
@@ -237,10 +237,10 @@ class NamedDecoder:
     attention_bias: Callable[[ModelConfig], bool] | None = None
     out_bias: Callable[[ModelConfig], bool] | None = None
     joined: Callable[[NamedDecoder, ModelConfig], Dim] = thrice
-    model: Mapping[str, Part] = field(default_factory=dict)
-    block: Mapping[str, Part] = field(default_factory=lambda: GPT)
-    attention: Mapping[str, Part] = field(default_factory=dict)
-    mlp: Mapping[str, Part] = field(default_factory=dict)
+    model: Mapping[str, NamedPart] = field(default_factory=dict)
+    block: Mapping[str, NamedPart] = field(default_factory=lambda: GPT)
+    attention: Mapping[str, NamedPart] = field(default_factory=dict)
+    mlp: Mapping[str, NamedPart] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "transformer"
     tied: bool | None = True
@@ -258,7 +258,9 @@ class NamedDecoder:
         """Whether queries, keys and values have a bias."""
         return (self.attention_bias or self.bias)(c)
 
-    def of(self, c: ModelConfig, ending: str, parts: Mapping[str, Part], **labels: Any) -> Module:
+    def of(
+        self, c: ModelConfig, ending: str, parts: Mapping[str, NamedPart], **labels: Any
+    ) -> Module:
         """The module of the class ``{name}{ending}`` that holds ``parts``."""
         children = {name: part(self, c) for name, part in parts.items()}
         return Module(self.called.get(ending, f"{self.name}{ending}"), children, **labels)

@@ -11,11 +11,9 @@ from typing import Any
 from ..core.records import dataclass
 from ..trees import Builder, ModelConfig, Module, register
 from . import speech, speech_heads
-from .composing import Form, composed, with_defaults
+from .composing import Form, Forms, composed, with_defaults
 
-Make = Callable[["Speech", ModelConfig], Module]
-#: Ending of a class name -> what its ``__init__`` makes.
-Forms = Mapping[str, Form]
+MakeSpeech = Callable[["Speech", ModelConfig], Module]
 
 _HEADS: Mapping[str, Form] = {
     "ForCTC": speech_heads.LETTERS,
@@ -63,9 +61,9 @@ class Speech:
     name: str
     prefix: str
     defaults: Mapping[str, Any]
-    projected: Make = projection
-    encoder: Make = stack
-    make_model: Make = model
+    projected: MakeSpeech = projection
+    encoder: MakeSpeech = stack
+    make_model: MakeSpeech = model
     adapted: bool = True
     endings: tuple[str, ...] = tuple(_HEADS)
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Dropout, Linear, Module, ModuleList, Parameter, Weight
 from .blocks import size
-from .composing import Part
+from .composing import FormPart
 from .encoders import hidden
 from .heads import classifier, to_words
 from .speech import conv_sizes, output_width
 
 #: What reads a size of a config.
-Sized = Callable[[ModelConfig], Dim]
+Width = Callable[[ModelConfig], Dim]
 
 
 def layer_weights(c: ModelConfig) -> Parameter | None:
@@ -50,8 +50,8 @@ def speaker_objective(c: ModelConfig) -> Module:
 
 
 def linear(
-    inputs: Sized, outputs: Sized, component: Component = Component.HEAD, kind: str | None = None
-) -> Part:
+    inputs: Width, outputs: Width, component: Component = Component.HEAD, kind: str | None = None
+) -> FormPart:
     """A linear layer between two sizes of the config."""
     return lambda c: Linear(inputs(c), outputs(c), component=component, kind=kind)
 
@@ -60,16 +60,16 @@ def linear(
 _TEXTS = size("classifier_proj_size", default=256)
 _SPEAKERS = size("xvector_output_dim", default=512)
 #: What stands next to the base model in each class.
-SEQUENCE: dict[str, Part] = {
+SEQUENCE: dict[str, FormPart] = {
     "layer_weights": layer_weights,
     "projector": linear(hidden, _TEXTS, kind="classifier"),
     "classifier": lambda c: classifier(_TEXTS(c), c.num_labels),
 }
-FRAMES: dict[str, Part] = {
+FRAMES: dict[str, FormPart] = {
     "layer_weights": layer_weights,
     "classifier": lambda c: classifier(hidden(c), c.num_labels),
 }
-SPEAKER: dict[str, Part] = {
+SPEAKER: dict[str, FormPart] = {
     "layer_weights": layer_weights,
     "projector": linear(hidden, lambda c: _tdnn(c)[0][0]),
     "tdnn": tdnn,
@@ -80,7 +80,7 @@ SPEAKER: dict[str, Part] = {
 
 
 #: Logits of the characters for each frame, from the width behind the adapter.
-LETTERS: dict[str, Part] = {
+LETTERS: dict[str, FormPart] = {
     "dropout": lambda c: Dropout(c.number("final_dropout", default=0.1)),
     "lm_head": lambda c: to_words(output_width(c), c.dim("vocab_size"), bias=True),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..trees import ModelConfig, Windows
+from ..trees import ModelConfig, WindowsOf
 
 #: The words of ``layer_types`` that stand for a window.
 WINDOWED = frozenset(
@@ -43,7 +43,7 @@ def windows(
     full: Callable[[int, int], bool] = everywhere,
     *,
     key: str = "sliding_window",
-) -> Windows:
+) -> WindowsOf:
     """``layer_types`` where the config has them, else the family's own pattern.
 
     ``default`` is the window of a config that has no ``key``; a key that is null means none.
@@ -64,7 +64,7 @@ def windows(
     return of
 
 
-def switched_windows(c: ModelConfig, default: int, first: int) -> Windows:
+def switched_windows(c: ModelConfig, default: int, first: int) -> WindowsOf:
     """Qwen's: only with ``use_sliding_window``, in the layers from ``max_window_layers`` on."""
     if not c.flag("use_sliding_window", default=False):
         return nowhere

@@ -107,7 +107,7 @@ def _title(document: Document, canvas: Canvas) -> str:
 
 
 def _left_out(
-    document: Document, tables: Sequence[Table], canvas: Canvas, shapes: Mapping[int, _Shape]
+    document: Document, tables: Sequence[Table], canvas: Canvas, shapes: Mapping[int, _TableShape]
 ) -> str:
     """Which columns had no room, and where they are."""
     gone = [
@@ -205,7 +205,7 @@ def _facts(block: Facts, canvas: Canvas) -> str:
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _TableShape:
     """Columns of a table that say nothing, those that have no room, and how wide it is drawn."""
 
     idle: frozenset[str]
@@ -217,7 +217,7 @@ class _Shape:
         return self.idle | self.too_wide
 
 
-def _shapes(tables: Sequence[Table], canvas: Canvas) -> dict[int, _Shape]:
+def _shapes(tables: Sequence[Table], canvas: Canvas) -> dict[int, _TableShape]:
     """The shape of every table, by identity; that of a group's tables is found together."""
     groups: dict[object, list[Table]] = {}
     for table in tables:
@@ -225,7 +225,7 @@ def _shapes(tables: Sequence[Table], canvas: Canvas) -> dict[int, _Shape]:
     return {key: shape for group in groups.values() for key, shape in _together(group, canvas)}
 
 
-def _together(tables: Sequence[Table], canvas: Canvas) -> Iterator[tuple[int, _Shape]]:
+def _together(tables: Sequence[Table], canvas: Canvas) -> Iterator[tuple[int, _TableShape]]:
     busy = {name for table in tables for name in table.optional if name not in table.idle}
     optional = dict.fromkeys(name for table in tables for name in table.optional)
     idle = frozenset(name for name in optional if name not in busy)
@@ -235,7 +235,7 @@ def _together(tables: Sequence[Table], canvas: Canvas) -> Iterator[tuple[int, _S
     widths = [_width(table, plain, idle | gone) for table in tables]
     common = max((width for width in widths if width <= limit), default=0)
     for table in tables:
-        yield id(table), _Shape(idle, gone, common if table.group else 0)
+        yield id(table), _TableShape(idle, gone, common if table.group else 0)
 
 
 def _width(table: Table, canvas: Canvas, dropped: frozenset[str]) -> int:
@@ -243,7 +243,7 @@ def _width(table: Table, canvas: Canvas, dropped: frozenset[str]) -> int:
     return sum(shown) + _BETWEEN * (len(shown) - 1)
 
 
-def _table(table: Table, canvas: Canvas, shape: _Shape) -> str:
+def _table(table: Table, canvas: Canvas, shape: _TableShape) -> str:
     lines = _drawn(table, canvas, shape)
     heading = clean(table.title)
     title = [canvas.style(_wrapped(heading, canvas) if canvas.cuts else heading, "bold")]
@@ -258,7 +258,7 @@ def _table(table: Table, canvas: Canvas, shape: _Shape) -> str:
     return "\n".join([*title, *lines])
 
 
-def _stacked(table: Table, canvas: Canvas, shape: _Shape) -> Iterator[str]:
+def _stacked(table: Table, canvas: Canvas, shape: _TableShape) -> Iterator[str]:
     """Each row below the other: its first cell, then a line for every other one. For terminals
     where even the numbers have no room next to each other."""
     first, *others = (
@@ -308,7 +308,7 @@ def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
     }
 
 
-def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> list[str]:
+def _drawn(table: Table, canvas: Canvas, shape: _TableShape) -> list[str]:
     columns_shown = [
         i for i, column in enumerate(table.columns) if column.name not in shape.dropped
     ]

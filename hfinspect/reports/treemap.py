@@ -9,26 +9,26 @@ from typing import Final, Literal, NamedTuple
 from .drawings import Leaf, Treemap
 from .treemap_layout import Box, squarified
 
-Kind = Literal["root", "part", "component", "group", "module"]
+TileKind = Literal["root", "part", "component", "group", "module"]
 
 
 @dataclass
-class Node:
+class TreemapNode:
     """A place in the tree: what it is, its label, its component (none of a part, which has
     several), its size by the chosen measure."""
 
-    kind: Kind
+    kind: TileKind
     label: str
     component: str
     size: int = 0
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, TreemapNode] = field(default_factory=dict)
 
 
 class Tile(NamedTuple):
     """A node where it lies; ``inner`` says whether its children lie in it. ``filled`` tiles have
     the colour of their component; what lies in them has edges alone."""
 
-    node: Node
+    node: TreemapNode
     box: Box
     depth: int
     inner: bool
@@ -38,9 +38,9 @@ class Tile(NamedTuple):
         return self.node.kind == "component" or (self.depth == 0 and self.node.kind != "part")
 
 
-def tree(leaves: Sequence[Leaf], measure: int) -> Node:
+def tree(leaves: Sequence[Leaf], measure: int) -> TreemapNode:
     """The tree below one root. A part with a single child is one with it."""
-    root = Node("root", "", "")
+    root = TreemapNode("root", "", "")
     for leaf in leaves:
         size = leaf.sizes[measure] or 0
         if not size:
@@ -50,17 +50,17 @@ def tree(leaves: Sequence[Leaf], measure: int) -> Node:
         for kind, step in zip(_KINDS, leaf[:4], strict=True):
             if step:
                 component = "" if kind == "part" else leaf.component
-                node = node.children.setdefault(step, Node(kind, step, component))
+                node = node.children.setdefault(step, TreemapNode(kind, step, component))
                 node.size += size
     for node in root.children.values():
         _join(node)
     return root
 
 
-_KINDS: Final[tuple[Kind, ...]] = ("part", "component", "group", "module")
+_KINDS: Final[tuple[TileKind, ...]] = ("part", "component", "group", "module")
 
 
-def _join(node: Node) -> None:
+def _join(node: TreemapNode) -> None:
     while len(node.children) == 1 and node.kind != "part":
         (child,) = node.children.values()
         glue = " " if node.kind == "group" else " · "
@@ -81,7 +81,7 @@ def tiles_of(treemap: Treemap, box: Box, measure: int = 0, depth: int = 3) -> It
     yield from _tiles_of(tree(treemap.leaves, measure), box, 0, depth)
 
 
-def _tiles_of(node: Node, box: Box, at: int, depth: int) -> Iterator[Tile]:
+def _tiles_of(node: TreemapNode, box: Box, at: int, depth: int) -> Iterator[Tile]:
     children = sorted(node.children.values(), key=lambda child: -child.size)
     boxes = squarified([child.size for child in children], box)
     for child, place in zip(children, boxes, strict=True):

@@ -4,7 +4,7 @@ leaves a member out does not start."""
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.engine_answers import NO, UNKNOWN, YES, Answer, EngineAnswer, KernelRow, LaunchLine
+from ..core.engine_answers import NO, UNKNOWN, YES, EngineAnswer, KernelRow, LaunchLine, YesNo
 from .engine_lists import engine_lists
 from .subject import Subject
 
@@ -12,7 +12,7 @@ from .subject import Subject
 class Check(NamedTuple):
     """One condition: the answer, why, and what the engine makes of the model."""
 
-    answer: Answer
+    answer: YesNo
     reason: str = ""
     runs_as: str | None = None
     note: str = ""
@@ -94,7 +94,7 @@ class Loader(ABC):
             others.append(launch.fits)
         checks = (of_class, *others)
         answers = {check.answer for check in checks}
-        answer: Answer = NO if NO in answers else UNKNOWN if UNKNOWN in answers else YES
+        answer: YesNo = NO if NO in answers else UNKNOWN if UNKNOWN in answers else YES
         reasons = [one.reason for one in checks if one.answer == answer and one.reason]
         return EngineAnswer(
             engine=self.name,

@@ -34,7 +34,7 @@ from .journal import Journal
 from .lines import FORMATS
 from .lock import OutputLock
 from .row_work import Item, failed
-from .rows import Row
+from .rows import ScanRow
 
 #: Rows of a part: some 2 MB of Parquet, and 20 MB of a journal that a crash may leave.
 PART_ROWS: Final = 10_000
@@ -161,7 +161,7 @@ class Dataset:
         """Where a run may keep a file of its own."""
         return self.folder / f"_known{self._label}.sqlite"
 
-    def all_rows(self) -> Iterator[Row]:
+    def all_rows(self) -> Iterator[ScanRow]:
         """All rows that are there, those of journals too."""
         for path in self._parts(0):
             yield from parquet.rows_of(path)
@@ -287,7 +287,7 @@ class Dataset:
             else:
                 yield item._replace(number=number)
 
-    def add(self, item: Item, row: Row, _out_of_order: bool) -> None:
+    def add(self, item: Item, row: ScanRow, _out_of_order: bool) -> None:
         """The row of an item of ``left``; they may come in any order."""
         number, at = divmod(item.number, self.manifest.part_rows)
         self._open[number].add(at, row)
@@ -396,14 +396,14 @@ class _OpenPart:
             for offset, row in self.journal.rows_and_offsets()
         }
 
-    def know(self, rows: Iterable[Row]) -> None:
+    def know(self, rows: Iterable[ScanRow]) -> None:
         """Take rows of a file as if they were those of the journal."""
         for row in rows:
             target = str(row["target"])
             if target not in self._known:
                 self._known[target] = self.journal.write(row), failed(row)
 
-    def rows(self) -> Iterator[Row | None]:
+    def rows(self) -> Iterator[ScanRow | None]:
         """The rows of the items that were taken; None for those that are missing."""
         rows = self.journal.rows_at(offset for offset in self.offsets if offset >= 0)
         return (None if offset < 0 else next(rows) for offset in self.offsets)
@@ -422,7 +422,7 @@ class _OpenPart:
         self.failures += known[1]
         return True
 
-    def add(self, at: int, row: Row) -> None:
+    def add(self, at: int, row: ScanRow) -> None:
         self.offsets[at] = self.journal.write(row)
         self.missing -= 1
         self.failures += failed(row)

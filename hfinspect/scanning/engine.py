@@ -261,8 +261,7 @@ def lost(target: object, error: BaseException) -> Failure:
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     name = name_of(target)
     return Failure(
-        name,
-        LostError(name, f"the engine lost it ({text})", hint="try it alone; please report it"),
+        name, LostError(name, f"the engine lost it ({text})", hint="try it alone; please report it")
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from ..errors import UnreadableError, UsageError
 from .lines import LineFormat
-from .rows import Row
+from .rows import ScanRow
 
 #: A row is a few hundred bytes; a line beyond this is not one of ours.
 MAX_LINE: Final = 1 << 20
@@ -61,7 +61,7 @@ class Journal:
             raise self._unwritable(error) from None
         return contents
 
-    def _recovered(self) -> Iterator[Row]:
+    def _recovered(self) -> Iterator[ScanRow]:
         """The rows of the whole lines; what a crash left of a last one is cut off."""
         end = 0
         with open(self._file, "rb", closefd=False) as stream:
@@ -78,7 +78,7 @@ class Journal:
         os.lseek(self._file, end, os.SEEK_SET)
         self._end = end
 
-    def _parsed(self, raw: bytes, number: int) -> Row | None:
+    def _parsed(self, raw: bytes, number: int) -> ScanRow | None:
         """The row of a line; None for the header."""
         try:
             line = raw.decode("utf-8").rstrip("\r\n")
@@ -107,11 +107,11 @@ class Journal:
         error.argument = ("resume", "")
         return error
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ScanRow]:
         """The whole rows, read again from the file."""
         return (row for _, row in self.rows_and_offsets())
 
-    def rows_and_offsets(self) -> Iterator[tuple[int, Row]]:
+    def rows_and_offsets(self) -> Iterator[tuple[int, ScanRow]]:
         """The whole rows, read again from the file, each with the byte at which its line begins."""
         begin = 0
         with self.path.open("rb") as stream:
@@ -121,7 +121,7 @@ class Journal:
                     yield begin, row
                 begin += len(raw)
 
-    def rows_at(self, offsets: Iterable[int]) -> Iterator[Row]:
+    def rows_at(self, offsets: Iterable[int]) -> Iterator[ScanRow]:
         """The rows whose lines begin at these bytes, in this order."""
         with self.path.open("rb") as stream:
             for offset in offsets:
@@ -130,7 +130,7 @@ class Journal:
                 assert row is not None  # only a header is none
                 yield row
 
-    def write(self, row: Row) -> int:
+    def write(self, row: ScanRow) -> int:
         """Append a row; the byte at which its line begins. A full disk leaves the file as it was
         before the row."""
         begin = self._end

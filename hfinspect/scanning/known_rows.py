@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UnreadableError
-from .rows import Row
+from .rows import ScanRow
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -21,7 +21,7 @@ class KnownRows:
     Raises UnreadableError where it cannot be written.
     """
 
-    def __init__(self, path: Path, rows: Iterable[Row]) -> None:
+    def __init__(self, path: Path, rows: Iterable[ScanRow]) -> None:
         self.path = path
         self._rows = rows
         self._database: Connection | None = None
@@ -42,12 +42,12 @@ class KnownRows:
             raise UnreadableError(str(self.path), f"cannot be written: {error}") from None
         return self
 
-    def get(self, target: str) -> Row | None:
+    def get(self, target: str) -> ScanRow | None:
         """The row of a target, if there is one."""
         assert self._database is not None
         rows = self._database.execute("SELECT row FROM rows WHERE target = ?", (target,))
         text = rows.fetchone()
-        row: Row | None = None if text is None else json.loads(text[0])
+        row: ScanRow | None = None if text is None else json.loads(text[0])
         return row
 
     def _remove(self) -> None:

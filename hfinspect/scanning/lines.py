@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from ..reports.csv import plain
-from .rows import Row, Value, types_of
+from .rows import ScanRow, ScanValue, types_of
 
 
 class LineFormat(Protocol):
@@ -17,9 +17,9 @@ class LineFormat(Protocol):
         """The file's first line, if it has one that is no row."""
         ...
 
-    def line(self, row: Row) -> str: ...
+    def line(self, row: ScanRow) -> str: ...
 
-    def row(self, line: str, columns: Sequence[str]) -> Row:
+    def row(self, line: str, columns: Sequence[str]) -> ScanRow:
         """A line's row. Raises ValueError if it is none with just these columns."""
         ...
 
@@ -34,10 +34,10 @@ class JsonLines:
     def header(self, _columns: Sequence[str]) -> str | None:
         return None
 
-    def line(self, row: Row) -> str:
+    def line(self, row: ScanRow) -> str:
         return json.dumps(row)
 
-    def row(self, line: str, columns: Sequence[str]) -> Row:
+    def row(self, line: str, columns: Sequence[str]) -> ScanRow:
         value = json.loads(line)
         if not isinstance(value, dict) or tuple(value) != tuple(columns):
             raise ValueError("another row")
@@ -54,10 +54,10 @@ class CsvLines:
     def header(self, columns: Sequence[str]) -> str | None:
         return _csv_line(list(columns))
 
-    def line(self, row: Row) -> str:
+    def line(self, row: ScanRow) -> str:
         return _csv_line([plain(cell) for cell in row.values()])
 
-    def row(self, line: str, columns: Sequence[str]) -> Row:
+    def row(self, line: str, columns: Sequence[str]) -> ScanRow:
         cells = next(csv.reader([line]), [])
         if len(cells) != len(columns):
             raise ValueError("another row")
@@ -77,7 +77,7 @@ def _csv_line(cells: list[str]) -> str:
     return out.getvalue()
 
 
-def _read(cell: str, kind: str) -> Value:
+def _read(cell: str, kind: str) -> ScanValue:
     """A cell as it was before ``reports.csv.plain``. Raises ValueError."""
     if not cell:
         return None

@@ -7,7 +7,7 @@ from ..errors import UsageError
 from ..inspecting.build import Inspected
 from ..sizing.memory_request import MemoryRequest
 from ..sizing.plan import plan
-from .rows import MEMORY_COLUMNS, Row
+from .rows import MEMORY_COLUMNS, ScanRow
 
 
 def sized(inspected: Inspected, request: MemoryRequest) -> Memory:
@@ -20,7 +20,7 @@ def sized(inspected: Inspected, request: MemoryRequest) -> Memory:
         return replace(plan(inspected.inspection, None, request), cache_unknown=reason)
 
 
-def memory_row(memory: Memory) -> Row:
+def memory_row(memory: Memory) -> ScanRow:
     """Its columns; null where there is no answer, and why."""
     main = memory.main
     unknown = memory.cache_unknown or memory.workspace_unknown
@@ -29,7 +29,7 @@ def memory_row(memory: Memory) -> Row:
     if memory.verdict is not None and memory.fits is None:
         text = memory.verdict.text
         unknown = text if unknown in text else f"{text}; {unknown}"
-    values: Row = {
+    values: ScanRow = {
         "fits": memory.fits,
         "max_context": memory.max_context,
         "max_batch": memory.max_batch,

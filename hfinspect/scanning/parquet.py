@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import UnreadableError, UsageError
 from .journal import Journal
 from .lines import FORMATS
-from .rows import Row
+from .rows import ScanRow
 
 #: Rows per row group: large enough to compress, small enough to keep memory flat.
 ROWS = 5000
@@ -31,7 +31,7 @@ def convert(journal: Path, output: Path, types: Mapping[str, str]) -> None:
     write(Journal(journal, FORMATS["jsonl"], tuple(types)).rows(), output, types)
 
 
-def write(rows: Iterable[Row], output: Path, types: Mapping[str, str]) -> None:
+def write(rows: Iterable[ScanRow], output: Path, types: Mapping[str, str]) -> None:
     """Write ``output`` from rows; it appears whole or not at all. Raises UnreadableError."""
     with _appearing(output) as unfinished:
         _write(rows, unfinished, types)
@@ -43,14 +43,14 @@ def write_bytes(data: bytes, output: Path) -> None:
         unfinished.write_bytes(data)
 
 
-def packed(rows: Iterable[Row], types: Mapping[str, str]) -> bytes:
+def packed(rows: Iterable[ScanRow], types: Mapping[str, str]) -> bytes:
     """The bytes that ``write`` would write."""
     data = io.BytesIO()
     _write(rows, data, types)
     return data.getvalue()
 
 
-def _write(rows: Iterable[Row], sink: object, types: Mapping[str, str]) -> None:
+def _write(rows: Iterable[ScanRow], sink: object, types: Mapping[str, str]) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -80,7 +80,7 @@ def count(output: Path) -> int:
     return rows
 
 
-def rows_of(output: Path) -> Iterator[Row]:
+def rows_of(output: Path) -> Iterator[ScanRow]:
     """The rows of a file that a scan with these columns has written, as they are needed."""
     import pyarrow.parquet
 
@@ -110,7 +110,7 @@ def restore(output: Path, journal: Path, types: Mapping[str, str]) -> None:
     unfinished.replace(journal)
 
 
-def _rows_of(file: Any) -> Iterator[Row]:
+def _rows_of(file: Any) -> Iterator[ScanRow]:
     for batch in file.iter_batches(ROWS):
         yield from batch.to_pylist()
 

@@ -9,7 +9,7 @@ from ..sources.descriptors import at_once
 from . import parquet
 from .dataset import PartItems
 from .row_work import Item, failed, rows
-from .rows import LEADING, Row
+from .rows import LEADING, ScanRow
 
 
 class PartRows(NamedTuple):
@@ -17,7 +17,7 @@ class PartRows(NamedTuple):
 
     data: bytes | None
     read: int
-    failures: tuple[Row, ...]
+    failures: tuple[ScanRow, ...]
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class PartWork:
     With an ``executor`` each target of the part is a task of its own.
     """
 
-    work: Callable[[Item], Row]
+    work: Callable[[Item], ScanRow]
     types: Mapping[str, str]
     jobs: int
     most: int | None = None
 
     def __call__(self, part: PartItems, executor: Executor | None = None) -> PartRows:
-        finished: list[Row] = []
-        failures: list[Row] = []
+        finished: list[ScanRow] = []
+        failures: list[ScanRow] = []
         jobs = self.jobs if executor is not None else at_once(self.jobs)
         columns = [name for name in self.types if name not in LEADING]
         read = rows(part.items, self.work, columns, jobs=jobs, executor=executor)

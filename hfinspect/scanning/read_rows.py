@@ -12,7 +12,7 @@ from . import parquet
 from .dataset_manifest import read_manifest
 from .journal import MAX_LINE
 from .lines import FORMATS
-from .rows import AUDIT_COLUMNS, COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, types_of
+from .rows import AUDIT_COLUMNS, COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, ScanRow, types_of
 
 _KNOWN: Final = frozenset((*LEADING, *COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS, *TOTALS_COLUMNS))
 
@@ -22,7 +22,7 @@ class RowFile(NamedTuple):
     whole when all rows were read."""
 
     columns: tuple[str, ...]
-    rows: Iterator[Row]
+    rows: Iterator[ScanRow]
     notes: list[str]
 
 
@@ -84,7 +84,7 @@ def _parquet(path: Path, parts: Sequence[Path], wanted: Sequence[str]) -> RowFil
     return RowFile(tuple(columns), _rows_of_parts(parts, columns), [])
 
 
-def _rows_of_parts(parts: Sequence[Path], columns: list[str]) -> Iterator[Row]:
+def _rows_of_parts(parts: Sequence[Path], columns: list[str]) -> Iterator[ScanRow]:
     import pyarrow
     import pyarrow.parquet
 
@@ -100,7 +100,7 @@ def _rows_of_parts(parts: Sequence[Path], columns: list[str]) -> Iterator[Row]:
         raise _unreadable(part, error) from None
 
 
-def _checked(rows: list[Row], part: Path) -> Iterator[Row]:
+def _checked(rows: list[ScanRow], part: Path) -> Iterator[ScanRow]:
     for row in rows:
         if not _is_row(row):
             raise _not_rows(part, "holds something that is not a row")
@@ -133,7 +133,7 @@ def _cut_line(number: int) -> str:
     )
 
 
-def _json_row(path: Path, number: int, raw: bytes) -> Row:
+def _json_row(path: Path, number: int, raw: bytes) -> ScanRow:
     try:
         row = json.loads(raw)
     except (ValueError, RecursionError):
@@ -157,7 +157,7 @@ def _csv(path: Path, first: bytes) -> RowFile:
 
 def _rows_of_csv(
     path: Path, lines: Iterator[tuple[int, bytes]], columns: Sequence[str]
-) -> Iterator[Row]:
+) -> Iterator[ScanRow]:
     for number, raw in lines:
         try:
             row = FORMATS["csv"].row(raw.decode("utf-8").rstrip("\r\n"), columns)

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .journal import Journal, JournalContents
 from .lines import FORMATS
 from .row_work import Item
-from .rows import Row
+from .rows import ScanRow
 
 
 def left_to_do(
@@ -38,7 +38,7 @@ def without_rows(items: Iterable[Item], written: Sequence[JournalContents]) -> I
     return (item for item in items if item.target not in names)
 
 
-def with_rows(items: Iterable[Item], rows: Mapping[str, Row]) -> Iterator[Item]:
+def with_rows(items: Iterable[Item], rows: Mapping[str, ScanRow]) -> Iterator[Item]:
     """Every item with the row that an earlier run made of it, if any."""
     return (item._replace(row=rows.get(item.target)) for item in items)
 
@@ -54,7 +54,7 @@ class OutOfOrder:
         self.path = path.with_name(f".{path.name}.early")
         self._journal = Journal(self.path, FORMATS["jsonl"], columns)
 
-    def open(self, *, resume: bool) -> dict[str, Row]:
+    def open(self, *, resume: bool) -> dict[str, ScanRow]:
         """Begin, or go on; the rows of an earlier run by target."""
         try:
             if not self._journal.open(resume=resume):
@@ -65,7 +65,7 @@ class OutOfOrder:
             return {}
         return {str(row["target"]): row for row in self._journal.rows()}
 
-    def write(self, item: Item, row: Row, out_of_order: bool) -> None:
+    def write(self, item: Item, row: ScanRow, out_of_order: bool) -> None:
         """A row, if it is finished before its turn."""
         if out_of_order and item.row is None:
             self._journal.write(row)

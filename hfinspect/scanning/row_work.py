@@ -29,7 +29,7 @@ from ..sources.local import LocalSource
 from ..sources.memoized import MemoizedSource
 from ..sources.opening import Access, errors_about
 from .engine import ScanOptions, inspected, lost, run, second_try, shared
-from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, lead, row_of
+from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, ScanRow, lead, row_of
 from .time_limit import within
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Item(NamedTuple):
 
     target: str
     listed: ListedModel | None = None
-    row: Row | None = None
+    row: ScanRow | None = None
     number: int = 0
 
 
@@ -64,7 +64,7 @@ class RowWork:
     refresh: bool = False
     memory_request: MemoryRequest | None = None
 
-    def __call__(self, item: Item) -> Row:
+    def __call__(self, item: Item) -> ScanRow:
         """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
         deadline = Deadline(self.options.timeout)
         try:
@@ -73,7 +73,7 @@ class RowWork:
             row = row_of(Failure(item.target, error), self.columns, item.target)
         return {name: row[name] for name in (*LEADING, *self.columns)}
 
-    def _row(self, item: Item, deadline: Deadline) -> Row:
+    def _row(self, item: Item, deadline: Deadline) -> ScanRow:
         if item.row is not None and (not self.refresh or self._holds(item, item.row, deadline)):
             return item.row
         listing = item.listed.listing() if item.listed else None
@@ -98,7 +98,7 @@ class RowWork:
         nobody knows."""
         return self.memory_request is not None and self.memory_request.device is not None
 
-    def _inspected_row(self, result: Inspected | Failure, target: str) -> Row:
+    def _inspected_row(self, result: Inspected | Failure, target: str) -> ScanRow:
         """The columns of an inspection and of memory; those of an audit are still null."""
         row = dict.fromkeys((*MEMORY_COLUMNS, *AUDIT_COLUMNS))
         own = tuple(name for name in self.columns if name not in row)
@@ -112,7 +112,7 @@ class RowWork:
             return {**row, **row_of(Failure(target, result.refused), own, target)}
         return {**row, **row_of(result.inspection, own, target)}
 
-    def _holds(self, item: Item, row: Row, deadline: Deadline) -> bool:
+    def _holds(self, item: Item, row: ScanRow, deadline: Deadline) -> bool:
         if row["status"] != "ok" or row["commit"] is None:
             return False
         if item.listed is not None:
@@ -144,7 +144,7 @@ class Reported:
         }
         return ("sha", *(key for key, of in wanted.items() if not set(of).isdisjoint(self.columns)))
 
-    def __call__(self, item: Item) -> Row:
+    def __call__(self, item: Item) -> ScanRow:
         """The model's row; what is wrong with it is in the row."""
         if item.row is not None and not self.refresh:
             return item.row
@@ -172,7 +172,7 @@ class Reported:
         )
 
 
-def _reported_values(model: ListedModel) -> Row:
+def _reported_values(model: ListedModel) -> ScanRow:
     """The columns that begin with ``hub_reported_`` are the Hub's counts, by its own rules."""
     dtypes = " ".join(f"{clean(dtype)}:{count}" for dtype, count in model.reported.items())
     info = model.info or HubInfo()
@@ -260,7 +260,7 @@ def _audited(
     return run_audit(target, source, file=ref.file, predicted=predicted, shards=shards)
 
 
-def _audit_row(audit: AuditResult) -> Row:
+def _audit_row(audit: AuditResult) -> ScanRow:
     return {
         "audit_errors": audit.counts["error"],
         "audit_warnings": audit.counts["warning"],
@@ -271,24 +271,24 @@ def _audit_row(audit: AuditResult) -> Row:
 
 def rows(
     items: Iterable[Item],
-    work: Callable[[Item], Row],
+    work: Callable[[Item], ScanRow],
     columns: Sequence[str],
     *,
     jobs: int,
     executor: Executor | None = None,
-    on_row: Callable[[Item, Row, bool], None] | None = None,
-) -> Iterator[Row]:
+    on_row: Callable[[Item, ScanRow, bool], None] | None = None,
+) -> Iterator[ScanRow]:
     """Rows in the order of the items; ``on_row`` is called as in ``engine.run``."""
 
-    def lost_row(item: Item, error: BaseException) -> Row:
+    def lost_row(item: Item, error: BaseException) -> ScanRow:
         return row_of(lost(item.target, error), columns)
 
-    def second(item: Item, error: BaseException) -> Row:
+    def second(item: Item, error: BaseException) -> ScanRow:
         return second_try(item, error, work, lost_row, executor)
 
     return run(items, work, second, jobs=jobs, executor=executor, on_result=on_row)
 
 
-def failed(row: Row) -> bool:
+def failed(row: ScanRow) -> bool:
     """Whether a row is that of a target that could not be inspected."""
     return row["status"] != "ok"

@@ -12,15 +12,15 @@ from ..core.results import Failure, Inspection
 from ..core.word_tables import pairs
 from ..errors import HfinspectError, UsageError
 
-Value = str | int | bool | None
-Row = dict[str, Value]
+ScanValue = str | int | bool | None
+ScanRow = dict[str, ScanValue]
 
 
 class RowColumn(NamedTuple):
     """``kind`` is the type for Parquet: ``string``, ``int64`` or ``bool``."""
 
     kind: str
-    value: Callable[[Inspection], Value]
+    value: Callable[[Inspection], ScanValue]
     meaning: str
 
 
@@ -41,15 +41,15 @@ LEADING: Final[Mapping[str, Described]] = {
 }
 
 
-def _component(name: str) -> Callable[[Inspection], Value]:
-    def value(inspection: Inspection) -> Value:
+def _component(name: str) -> Callable[[Inspection], ScanValue]:
+    def value(inspection: Inspection) -> ScanValue:
         totals = inspection.components.get(name)
         return 0 if totals is None else totals.parameters
 
     return value
 
 
-def _weights_sha256(inspection: Inspection) -> Value:
+def _weights_sha256(inspection: Inspection) -> ScanValue:
     """The sha256 of one weight file, or that of the sorted ones of several: equal for equal
     weights, whatever their files are called."""
     hashes = sorted(file.sha256 for file in inspection.files if file.sha256 is not None)
@@ -58,7 +58,7 @@ def _weights_sha256(inspection: Inspection) -> Value:
     return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
 
 
-def _main_dtype(inspection: Inspection) -> Value:
+def _main_dtype(inspection: Inspection) -> ScanValue:
     """The dtype of most bytes."""
     sized = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
     return max(sized, key=lambda name: sized[name]) if sized else None
@@ -68,7 +68,7 @@ def _fact(name: str, unit: str, meaning: str) -> RowColumn:
     """A fact of the build; lists and two sides as numbers with blanks between them."""
     annotation = str(ModelFacts.__dataclass_fields__[name].type)
 
-    def value(inspection: Inspection) -> Value:
+    def value(inspection: Inspection) -> ScanValue:
         number = getattr(inspection.facts, name)
         if annotation == "int | None" or number is None:
             return number  # type: ignore[no-any-return]  # an int or None
@@ -80,7 +80,7 @@ def _fact(name: str, unit: str, meaning: str) -> RowColumn:
 
 
 def _hub(name: str, meaning: str) -> RowColumn:
-    def value(inspection: Inspection) -> Value:
+    def value(inspection: Inspection) -> ScanValue:
         declared = None if inspection.origin.hub is None else getattr(inspection.origin.hub, name)
         if isinstance(declared, tuple):
             return " ".join(declared)
@@ -288,14 +288,16 @@ def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
     return parts[:3] or get_close_matches(name.lower(), (*LEADING, *known), n=1, cutoff=0.6)
 
 
-def lead(target: str, *, error: HfinspectError | None = None, commit: str | None = None) -> Row:
+def lead(target: str, *, error: HfinspectError | None = None, commit: str | None = None) -> ScanRow:
     """The leading columns of a row: ok, or failed with an error's kind and sentence."""
     if error is None:
         return dict(zip(LEADING, (target, "ok", None, None, commit), strict=True))
     return dict(zip(LEADING, (target, "failed", error.kind, str(error), None), strict=True))
 
 
-def row_of(result: Inspection | Failure, columns: Sequence[str], target: str | None = None) -> Row:
+def row_of(
+    result: Inspection | Failure, columns: Sequence[str], target: str | None = None
+) -> ScanRow:
     """One row: the leading columns, then ``columns`` (null for a failed target)."""
     if isinstance(result, Failure):
         return {**lead(target or result.target, error=result.error), **dict.fromkeys(columns)}
@@ -305,11 +307,11 @@ def row_of(result: Inspection | Failure, columns: Sequence[str], target: str | N
     }
 
 
-def sorted_by(rows: Sequence[Row], column: str) -> list[Row]:
+def sorted_by(rows: Sequence[ScanRow], column: str) -> list[ScanRow]:
     """Rows by a column: numbers from the largest, yes before no, texts from A; rows that lack it
     last, in their order."""
 
-    def key(row: Row) -> tuple[bool, int, str]:
+    def key(row: ScanRow) -> tuple[bool, int, str]:
         value = row.get(column)
         number = -int(value) if isinstance(value, (bool, int)) else 0
         return value is None, number, value if isinstance(value, str) else ""

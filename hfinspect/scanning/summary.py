@@ -13,7 +13,7 @@ from ..core.components import Component
 from ..core.scan_summary import RowGroup, RowGroups, ScanSummary, SizeClass
 from ..core.text import clean
 from .read_rows import open_rows
-from .rows import Row
+from .rows import ScanRow
 
 #: Values of a column that are kept apart. Architectures are some thousands; anybody can write
 #: anything into a config.
@@ -99,7 +99,7 @@ class _Total:
         self.dtypes = _ByValue()
         self.by_value = {name: _ByValue() for name in _BY_VALUE if name in self.columns}
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ScanRow) -> None:
         self.rows += 1
         if row["status"] != "ok":
             kind = str(row.get("error_kind"))
@@ -125,7 +125,7 @@ class _Total:
         sums[0] += 1
         sums[1] += number
 
-    def _size(self, row: Row, parameters: int) -> None:
+    def _size(self, row: ScanRow, parameters: int) -> None:
         self.counted += 1
         self.parameters += parameters
         sums = self.sizes[_place(parameters, SIZES)]
@@ -184,7 +184,7 @@ def _place(value: int, bounds: tuple[int, ...]) -> int:
     return max(sum(bound <= value for bound in bounds) - 1, 0)
 
 
-def _dtype(row: Row) -> str | None:
+def _dtype(row: ScanRow) -> str | None:
     """The dtype of most bytes; of the Hub's counts that of most elements."""
     value = row.get("dtype")
     if isinstance(value, str):

@@ -85,7 +85,7 @@ class KeptActivations:
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """A step of training: s tokens of b sequences (and as many of an encoder, if not said), the
     kernel of attention, what is computed in (``bf16``, ``f32``, ``amp``: autocast to bfloat16), and
     the names of the layers with adapters of ``rank``; all weights are trained where there are none.
@@ -105,7 +105,7 @@ class Step:
 
 
 def framework_activations(
-    prediction: Prediction, config: Mapping[str, Any], step: Step
+    prediction: Prediction, config: Mapping[str, Any], step: TrainingStep
 ) -> KeptActivations | str:
     """What autograd keeps, or why no rule gives it.
 
@@ -217,11 +217,11 @@ class _Sizes:
     encoder_layers: int = 0
 
 
-def _seen(step: Step) -> int:
+def _seen(step: TrainingStep) -> int:
     return step.tokens if step.encoder_tokens is None else step.encoder_tokens
 
 
-def _terms(of: _Sizes, step: Step) -> dict[str, int]:
+def _terms(of: _Sizes, step: TrainingStep) -> dict[str, int]:
     """Products of the sizes, and those that count only for one sequence or one key/value head."""
     sizes = {
         "h": of.width,

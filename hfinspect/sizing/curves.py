@@ -57,7 +57,7 @@ LINES: Final = (
 )
 
 #: (tokens, bytes) of each corner.
-Points = tuple[tuple[int, int], ...]
+Corners = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Curve:
     engine: str
     dtype: str
     weights: int | None
-    cache: tuple[Points, ...]
-    workspace: tuple[Points, ...]
+    cache: tuple[Corners, ...]
+    workspace: tuple[Corners, ...]
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def _contexts(own: int | None) -> Iterable[int]:
     yield last
 
 
-def corners(points: Sequence[tuple[int, int]]) -> Points:
+def corners(points: Sequence[tuple[int, int]]) -> Corners:
     """The fewest of the points, first and last among them, whose straight lines go exactly through
     all others; taken from the left, as far as a line goes."""
     chosen = [0]
@@ -290,7 +290,7 @@ def _straight(points: Sequence[tuple[int, int]], a: int, b: int, c: int) -> bool
     return (y1 - y0) * (x2 - x0) == (y2 - y0) * (x1 - x0)
 
 
-def value_at(points: Points, tokens: int) -> int:
+def value_at(points: Corners, tokens: int) -> int:
     """Bytes at one of the contexts that the points were taken from."""
     for (x0, y0), (x1, y1) in pairwise(points):
         if x0 <= tokens <= x1:

@@ -61,7 +61,7 @@ def recipe_table(
 
 
 #: A recipe on one card.
-_Make = Callable[[RecipeSize, Device], OnCard]
+_FitOnCard = Callable[[RecipeSize, Device], OnCard]
 
 
 def _on_each(
@@ -82,7 +82,7 @@ def _on_each(
 
 def _of_cache(
     inspection: Inspection, prediction: Prediction | None, request: MemoryRequest, memory: Memory
-) -> _Make | None:
+) -> _FitOnCard | None:
     """Rows of a model whose cache is known."""
     if prediction is None and memory.at and inspection.format == "gguf":
         prediction = tree_of_file(inspection)
@@ -154,7 +154,7 @@ def _of_cache(
     return make
 
 
-def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> _Make:
+def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> _FitOnCard:
     """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
     limit, weights = (
         more_at_most(memory, inspection, request),

@@ -18,10 +18,7 @@ from .cache_request import CachedLayer, CacheRequest
 from .cards import Card
 from .engines.cache_dtypes import bytes_an_element
 from .engines.interface import Engine
-from .gguf_layers import (
-    deepstack_layers,
-    indexing_of,
-)
+from .gguf_layers import deepstack_layers, indexing_of
 from .kv_cache import (
     CountedCaches,
     cache_bytes,
@@ -32,17 +29,8 @@ from .kv_cache import (
 )
 from .memory_request import MemoryRequest
 from .offload import Parts, Splitter, weights_by_layer
-from .own_cache import (
-    NOTHING_READ,
-    cache_dtype,
-    encoder_positions,
-    state_dtype,
-)
-from .parallel import (
-    divided,
-    stage_weights,
-    stages,
-)
+from .own_cache import NOTHING_READ, cache_dtype, encoder_positions, state_dtype
+from .parallel import divided, stage_weights, stages
 from .workspace import WorkspaceLimit
 
 
@@ -144,7 +132,7 @@ def _check_stages(prediction: Prediction, layers: Sequence[CachedLayer]) -> None
 
 @dataclass(frozen=True)
 class StageLayers:
-    """The layers of one stage, what each of its devices keeps of them, and its weights."""
+    """The layers of one stage, what each of its devices counted of them, and its weights."""
 
     part: range
     layers: Sequence[CachedLayer]
@@ -191,7 +179,7 @@ class Sizer:
         """The numbers of ``at`` alone: a hundred contexts are tried for the longest that fits."""
         workspace = self.request.engine.workspace(self.limit, context, batch)
         request = replace(self.cache_request, tokens=context, batch=batch)
-        caches = [cache_bytes(*keeps, request) for keeps in self._keeps]
+        caches = [cache_bytes(*counted, request) for counted in self._stage_caches]
         totals = [
             None
             if stage.weights is None or workspace is None
@@ -208,11 +196,11 @@ class Sizer:
         return ContextSum(fullest, caches[fullest], workspace, total, fits)
 
     @cached_property
-    def _keeps(self) -> list[tuple[CountedCaches, Engine]]:
+    def _stage_caches(self) -> list[tuple[CountedCaches, Engine]]:
         return [self._counted(stage.layers) for stage in self.stages]
 
     @cached_property
-    def _keeps_of_layers(self) -> dict[CachedLayer, tuple[CountedCaches, Engine]]:
+    def _layer_caches(self) -> dict[CachedLayer, tuple[CountedCaches, Engine]]:
         layers = {layer for stage in self.stages for layer in stage.layers}
         return {layer: self._counted((layer,)) for layer in layers}
 
@@ -237,10 +225,10 @@ class Sizer:
         return replace(one, cache_bytes=size)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
-        """Bytes that each layer keeps; equal ones are computed once."""
+        """Bytes that each layer counted; equal ones are computed once."""
         request = replace(self.cache_request, tokens=context, batch=batch)
-        each = self._keeps_of_layers.items()
-        sizes = {layer: cache_bytes(*keeps, request) for layer, keeps in each}
+        each = self._layer_caches.items()
+        sizes = {layer: cache_bytes(*counted, request) for layer, counted in each}
         return [sizes[layer] for stage in self.stages for layer in stage.layers]
 
     def _cache(self, stage: StageLayers, context: int, batch: int) -> CacheSize:

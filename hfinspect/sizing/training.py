@@ -24,7 +24,7 @@ from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .activations import (
     ATTENTIONS,
-    Step,
+    TrainingStep,
     attention_heads,
     framework_activations,
     korthikanti,
@@ -348,7 +348,7 @@ def _activations(
             return None, recorded
         targets = recorded
     attention = request.attention or usual_attention(prediction)
-    step = Step(
+    step = TrainingStep(
         request.tokens,
         request.batch,
         attention,

@@ -155,7 +155,7 @@ HEADER: Final = "header"
 
 
 class ParsedCache(Protocol):
-    """CountedCaches between runs what was made of a model's files, next to what was read of them."""
+    """Keeps between runs what was made of a model's files, next to what was read of them."""
 
     def load_parsed(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
         """``what`` was made of a file, or ``of_commit`` of this and others; None where nothing is

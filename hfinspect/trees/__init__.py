@@ -37,14 +37,14 @@ from .modules import (
     RMSNorm,
     Sequential,
     Weight,
-    Windows,
+    WindowsOf,
     each_module,
 )
 
 __all__ = [
     "Activation", "BatchNorm", "Buffer", "Builder", "Component", "Conv", "Dim", "Dropout",
     "Embedding", "GroupNorm", "KeysValues", "LayerNorm", "Layers", "Linear", "ModelConfig",
-    "Module", "ModuleList", "Parameter", "RMSNorm", "Sequential", "State", "Weight", "Windows",
-    "auto_class", "auto_model", "builder", "config_defaults", "each_module", "exact", "named",
-    "register", "register_pair", "register_part",
+    "Module", "ModuleList", "Parameter", "RMSNorm", "Sequential", "State", "Weight",
+    "WindowsOf", "auto_class", "auto_model", "builder", "config_defaults", "each_module", "exact",
+    "named", "register", "register_pair", "register_part",
 ]  # fmt: skip

@@ -26,7 +26,7 @@ from .cache_layout import CacheItem
 Shape = tuple[int, ...]
 Kind = TypeVar("Kind")
 #: For so many layers, how many tokens back each one's attention looks; None for all of them.
-Windows = Callable[[int], Sequence[int | None]]
+WindowsOf = Callable[[int], Sequence[int | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ class Layers(ModuleList):
         saved: bool = True,
         start: int = 0,
         count: int | None = None,
-        windows: Windows | None = None,
+        windows: WindowsOf | None = None,
         reused: int = 0,
         passes: int = 1,
     ) -> None:
@@ -263,7 +263,7 @@ class Layers(ModuleList):
         *,
         class_name: str = "ModuleList",
         part: str | None = None,
-        windows: Windows | None = None,
+        windows: WindowsOf | None = None,
     ) -> Layers:
         return cls(
             [block] * int(count), class_name=class_name, part=part, count=count, windows=windows

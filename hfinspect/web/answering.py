@@ -38,9 +38,9 @@ _PAGE_HINTS: Final = {
     "timeout": "try again",
 }
 
-Answer = dict[str, Any]
+PageAnswer = dict[str, Any]
 #: What an answer is made by, as arguments of a verb.
-Reads = Mapping[str, Any]
+ReadArguments = Mapping[str, Any]
 
 
 class Reach(NamedTuple):
@@ -53,7 +53,7 @@ class Reach(NamedTuple):
     cache: HeaderCache | None = None
     opened: OpenModels | None = None
 
-    def reads(self, question: Mapping[str, Any]) -> Reads:
+    def reads(self, question: Mapping[str, Any]) -> ReadArguments:
         """The arguments that say how a model is read. ``opened`` has what earlier questions have
         read of the models that this one names."""
         token = self.token if self.own_login else question.get("token") or None
@@ -65,7 +65,7 @@ class Reach(NamedTuple):
         return {"session": session, "timeout": self.timeout, "cache": self.cache}
 
 
-class Made(NamedTuple):
+class PageContent(NamedTuple):
     """What a page is made of; ``more`` are the texts that only one kind of question has."""
 
     title: str
@@ -97,7 +97,7 @@ def prepare() -> None:
         answer(json.dumps({"kind": kind, "target": small, "other": small}))
 
 
-def error_answer(error: HfinspectError) -> Answer:
+def error_answer(error: HfinspectError) -> PageAnswer:
     """An error in words."""
     hint = clean(error.hint or "", 500)
     return {"error": clean(str(error), 2000), "hint": hint, "kind": error.kind}
@@ -115,7 +115,7 @@ def _question(text: str) -> dict[str, Any]:
     return question
 
 
-def _answered(question: Mapping[str, Any], reach: Reach) -> Answer:
+def _answered(question: Mapping[str, Any], reach: Reach) -> PageAnswer:
     kind = question.get("kind", "report")
     maker = _MAKERS.get(kind) if isinstance(kind, str) else None
     if maker is None:
@@ -160,7 +160,7 @@ def _sizes(question: Mapping[str, Any]) -> dict[str, Any]:
     return sizes
 
 
-def _report(question: Mapping[str, Any], reads: Reads) -> Made:
+def _report(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from ..analysis.count import per_layer
     from ..pictures import portrait
     from ..reports import card_block, overview
@@ -173,10 +173,10 @@ def _report(question: Mapping[str, Any], reads: Reads) -> Made:
     shown = overview.lay_out(inspection, groups=inspection.components, layers=layers)
     svg = render("svg", lambda: drawn, inspection.to_dict)
     card = card_block.render(inspection, shown)
-    return Made(drawn.title, drawn, inspection.to_dict(), {"svg": svg, "card": card})
+    return PageContent(drawn.title, drawn, inspection.to_dict(), {"svg": svg, "card": card})
 
 
-def _memory(question: Mapping[str, Any], reads: Reads) -> Made:
+def _memory(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from .. import pictures
     from ..reports.memory_screen import lay_out
 
@@ -184,20 +184,20 @@ def _memory(question: Mapping[str, Any], reads: Reads) -> Made:
         _target(question.get("target")), **reads, **_changes(question), **_sizes(question)
     )
     document = lay_out(memory, curves, drawn=True)
-    return Made(document.title, document, memory.to_dict())
+    return PageContent(document.title, document, memory.to_dict())
 
 
-def _explain(question: Mapping[str, Any], reads: Reads) -> Made:
+def _explain(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from .. import api
     from ..reports.explained import lay_out
 
     target = _target(question.get("target"))
     explanation = api.explain(target, **reads, **_changes(question))
     document = lay_out(explanation, drawn=True)
-    return Made(document.title, document, explanation.to_dict())
+    return PageContent(document.title, document, explanation.to_dict())
 
 
-def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
+def _audit(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from .. import api
     from ..reports.verdict import Audits, lay_out
 
@@ -206,20 +206,20 @@ def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
         raise UsageError("a config", "has no files to audit", hint="drop the folder")
     audited = api.audit(target, **reads)
     document = lay_out([audited], lines=False, fixes=True)
-    return Made(document.title, document, Audits([audited]).to_dict())
+    return PageContent(document.title, document, Audits([audited]).to_dict())
 
 
-def _compare(question: Mapping[str, Any], reads: Reads) -> Made:
+def _compare(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from .. import api
     from ..reports.comparison import lay_out
 
     first, other = _target(question.get("target")), _target(question.get("other"))
     comparison = api.compare(first, other, **reads)
     document = lay_out(comparison, drawn=True)
-    return Made(document.title, document, comparison.to_dict())
+    return PageContent(document.title, document, comparison.to_dict())
 
 
-_MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any], Reads], Made]]] = {
+_MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any], ReadArguments], PageContent]]] = {
     "report": _report,
     "memory": _memory,
     "explain": _explain,

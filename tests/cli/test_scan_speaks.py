@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from hfinspect.cli.progress_line import Progress, clock, seconds_of, spoken
-from hfinspect.scanning.rows import Row
+from hfinspect.cli.progress_line import ScanProgress, clock, seconds_of, spoken
+from hfinspect.scanning.rows import ScanRow
 from hfinspect.sources.hub.throttle import QuotaUse, Throttle
 
 from ..hub_server import HubServer
 from ..scanning.scan_support import Scanner, fill
 from .program import hfinspect
 
-ROW: Row = {"status": "ok"}
-FAILED: Row = {"status": "failed", "error_kind": "gated", "error": "org/m: is gated"}
+ROW: ScanRow = {"status": "ok"}
+FAILED: ScanRow = {"status": "failed", "error_kind": "gated", "error": "org/m: is gated"}
 
 
 def quota(**changes: Any) -> QuotaUse:
@@ -50,7 +50,7 @@ def shown_on(monkeypatch: pytest.MonkeyPatch) -> Screen:
 def waiting(columns: str, monkeypatch: pytest.MonkeyPatch, *, token: bool = False) -> str:
     monkeypatch.setenv("COLUMNS", columns)
     now = [0.0]
-    progress = Progress(
+    progress = ScanProgress(
         3000, quotas=lambda: [quota()], has_token=lambda: token, clock=lambda: now[0]
     )
     for _ in range(500):
@@ -85,7 +85,7 @@ def test_the_time_left_is_never_cut(
     shown_on(monkeypatch)
     monkeypatch.setenv("COLUMNS", columns)
     now = [0.0]
-    progress = Progress(total, quotas=lambda: [quota(blocked=blocked)], clock=lambda: now[0])
+    progress = ScanProgress(total, quotas=lambda: [quota(blocked=blocked)], clock=lambda: now[0])
     for _ in range(500):
         progress.add(ROW)
     now[0] = 300.0
@@ -98,7 +98,7 @@ def test_the_time_left_is_never_cut(
 
 def test_it_is_redrawn_while_nothing_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = shown_on(monkeypatch)
-    progress = Progress(3, quotas=lambda: [quota()])
+    progress = ScanProgress(3, quotas=lambda: [quota()])
     time.sleep(1.2)
     progress.finish()
     assert "waiting for the Hub" in screen.getvalue()
@@ -133,7 +133,7 @@ def test_a_throttle_knows_its_quotas() -> None:
 
 def test_the_end_sums_up_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = shown_on(monkeypatch)
-    progress = Progress(3)
+    progress = ScanProgress(3)
     for row in (ROW, FAILED, FAILED, {**FAILED, "error_kind": "offline"}):
         progress.add(row)
     progress.finish()

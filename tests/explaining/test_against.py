@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.core.alternative_counts import Against
 from hfinspect.errors import UsageError
-from hfinspect.explaining.count_convention import CountConvention
+from hfinspect.explaining.count_convention import Counting
 from hfinspect.explaining.polynomials import number
 from hfinspect.explaining.reconcile import _MODELS, MAX_CONVENTIONS, parse_count, readings
 from hfinspect.trees.prediction import predict
@@ -231,8 +231,8 @@ def test_counts_parse_or_are_refused(text: str) -> None:
 # ---- the search
 
 
-def way(value: int, touches: str, cost: int = 1) -> CountConvention:
-    return CountConvention(f"{value}{touches}", "", number(value), frozenset(touches), cost)
+def way(value: int, touches: str, cost: int = 1) -> Counting:
+    return Counting(f"{value}{touches}", "", number(value), frozenset(touches), cost)
 
 
 WAYS = st.lists(
@@ -241,7 +241,7 @@ WAYS = st.lists(
 
 
 @given(WAYS, st.integers(-120, 120).filter(bool))
-def test_the_search_finds_the_smallest_sets(ways: list[CountConvention], difference: int) -> None:
+def test_the_search_finds_the_smallest_sets(ways: list[Counting], difference: int) -> None:
     """As trying every subset does."""
     sizes = []
     for size in range(1, MAX_CONVENTIONS + 1):

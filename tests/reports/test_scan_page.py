@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from hfinspect.reports import html, rows_page
 from hfinspect.reports.csv import plain
 from hfinspect.reports.grid import CODES, Bar, Grid, GridColumn, data
-from hfinspect.scanning.rows import AUDIT_COLUMNS, COLUMNS, MEMORY_COLUMNS, Row, meanings, types_of
+from hfinspect.scanning.rows import (
+    AUDIT_COLUMNS,
+    COLUMNS,
+    MEMORY_COLUMNS,
+    ScanRow,
+    meanings,
+    types_of,
+)
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
@@ -50,13 +57,13 @@ def values(column: dict[str, Any], count: int) -> list[Any]:
     return found
 
 
-def made_up(count: int) -> list[Row]:
+def made_up(count: int) -> list[ScanRow]:
     """Rows no two of which are alike in any number or name: the worst for a page."""
     generator = random.Random(33)
     types = types_of(ALL)
-    rows: list[Row] = []
+    rows: list[ScanRow] = []
     for at in range(count):
-        row: Row = {}
+        row: ScanRow = {}
         for name, kind in types.items():
             number = generator.randrange(10**6, 10**11)
             row[name] = {"int64": number, "bool": number % 2 == 0}.get(kind, f"{name}-{number:x}")
@@ -66,7 +73,7 @@ def made_up(count: int) -> list[Row]:
     return rows
 
 
-def page_of(rows: list[Row]) -> str:
+def page_of(rows: list[ScanRow]) -> str:
     sized = rows_page.Sized(
         "RTX 4090", {"RTX 4090": 24 * 1024**3, "H100": 80 * 1024**3}, ("RTX 4090", "H100")
     )

@@ -18,7 +18,7 @@ from hfinspect.cli.scan_plan import FolderOutput, Job, ScanPlan
 from hfinspect.cli.scan_run import execute
 from hfinspect.scanning.parquet import rows_of
 from hfinspect.scanning.row_work import Item
-from hfinspect.scanning.rows import Row, lead
+from hfinspect.scanning.rows import ScanRow, lead
 
 COLUMNS = ("repo_id",)
 
@@ -29,7 +29,7 @@ class Ending:
 
     target: str
 
-    def __call__(self, item: Item) -> Row:
+    def __call__(self, item: Item) -> ScanRow:
         if item.target == self.target:
             # Dask restarts no worker that dies while its nanny still waits for it to start.
             time.sleep(0.5)

@@ -21,7 +21,7 @@ from hfinspect.scanning.rows import (
     LEADING,
     MEMORY_COLUMNS,
     TOTALS_COLUMNS,
-    Row,
+    ScanRow,
     chosen_columns,
     types_of,
 )
@@ -47,7 +47,7 @@ rows = st.fixed_dictionaries(
 ).map(lambda row: {name: row[name] for name in COLUMNS_HERE})
 
 
-def written(path: Path, format_: str, content: list[Row]) -> bytes:
+def written(path: Path, format_: str, content: list[ScanRow]) -> bytes:
     with Journal(path, FORMATS[format_], COLUMNS_HERE, header=True) as journal:
         assert journal.open(resume=False) == []
         for row in content:
@@ -59,7 +59,7 @@ def written(path: Path, format_: str, content: list[Row]) -> bytes:
 @settings(max_examples=25)
 @given(content=st.lists(rows, max_size=4), data=st.data())
 def test_a_file_cut_anywhere_is_resumed(
-    format_: str, content: list[Row], data: st.DataObject
+    format_: str, content: list[ScanRow], data: st.DataObject
 ) -> None:
     """Whatever a crash leaves: whole rows stay, the cut one goes, and the rest is as without."""
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def test_a_file_cut_anywhere_is_resumed(
 
 @settings(max_examples=50)
 @given(row=rows)
-def test_a_line_is_read_back_as_it_was(row: Row) -> None:
+def test_a_line_is_read_back_as_it_was(row: ScanRow) -> None:
     """Exactly from JSON; from csv what a spreadsheet may show of it."""
     lines = FORMATS["jsonl"]
     assert lines.row(lines.line(row), COLUMNS_HERE) == row
@@ -107,7 +107,7 @@ def test_a_stranger_is_refused_and_left_alone(content: bytes) -> None:
 
 
 def test_early_rows_of_another_command_are_dropped(tmp_path: Path) -> None:
-    row: Row = dict.fromkeys(COLUMNS_HERE)
+    row: ScanRow = dict.fromkeys(COLUMNS_HERE)
     row.update(target="a", status="ok")
     with OutOfOrder(tmp_path / "out", COLUMNS_HERE) as early:
         assert early.open(resume=False) == {}

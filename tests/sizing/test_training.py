@@ -12,7 +12,12 @@ import hfinspect
 from hfinspect.core.choices import OPTIMIZERS as SHOWN
 from hfinspect.core.training_bytes import Training
 from hfinspect.errors import UsageError
-from hfinspect.sizing.activations import KeptActivations, Step, framework_activations, korthikanti
+from hfinspect.sizing.activations import (
+    KeptActivations,
+    TrainingStep,
+    framework_activations,
+    korthikanti,
+)
 from hfinspect.sizing.deciding import training_limits
 from hfinspect.sizing.optimizers import OPTIMIZERS, Trained, find_optimizer, state_bytes
 from hfinspect.sizing.training import nf4_bytes
@@ -265,7 +270,7 @@ def test_a_window_as_long_as_the_sequence_has_a_mask() -> None:
 def _kept(case: dict[str, Any], attention: str, precision: str) -> KeptActivations | str:
     names = {"model_type": case["model_type"], "architectures": [case["architecture"]]}
     config = {**case["config"], **names}
-    step = Step(
+    step = TrainingStep(
         case["tokens"],
         case["batch"],
         attention,
@@ -338,12 +343,14 @@ def test_masked_language_models_have_a_total() -> None:
 def test_dropout_and_other_activations_have_no_rule() -> None:
     for more in ({"attention_dropout": 0.1}, {"hidden_act": "relu"}):
         config = {**BASE, **more, "model_type": "llama", "num_hidden_layers": 2}
-        step = Step(8, 1, "eager")
+        step = TrainingStep(8, 1, "eager")
         assert isinstance(framework_activations(hfinspect.predict(config), config, step), str)
     partly = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.0}
-    found = framework_activations(hfinspect.predict(partly), partly, Step(8, 1, "eager"))
+    found = framework_activations(hfinspect.predict(partly), partly, TrainingStep(8, 1, "eager"))
     assert found == "its rates of dropout are partly zero, which no recorded rule counts"
-    assert not isinstance(framework_activations(hfinspect.predict(partly), partly, Step(8, 1)), str)
+    assert not isinstance(
+        framework_activations(hfinspect.predict(partly), partly, TrainingStep(8, 1)), str
+    )
 
 
 def test_custom_targets_by_hand() -> None:

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 import hfinspect
-from hfinspect.sizing.activations import Step, framework_activations, korthikanti
+from hfinspect.sizing.activations import TrainingStep, framework_activations, korthikanti
 from hfinspect.sizing.lora import find_adapters
 from hfinspect.sizing.optimizers import Trained, find_optimizer, state_bytes
 from hfinspect.sizing.training import PRECISIONS
@@ -174,7 +174,7 @@ def _of_model(name: str, of: dict[str, Any], config: dict[str, Any]) -> float | 
         named = ("all-linear",) if of["asked"] == "all-linear" else ()
         return sum(group.parameters for group in find_adapters(prediction, named).groups(of["r"]))
     if name.startswith("tf-act"):
-        kept = framework_activations(prediction, config, Step(of["s"], of["b"], "eager"))
+        kept = framework_activations(prediction, config, TrainingStep(of["s"], of["b"], "eager"))
         if isinstance(kept, str):
             return kept
         return kept.layer if kept.outside == of["outside_layers"] else None

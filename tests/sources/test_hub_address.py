@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from hfinspect.sources.hub.wire import address
 from hfinspect.sources.hub.wire.address import target_of
-from hfinspect.sources.hub.wire.connection import Origin, Target
+from hfinspect.sources.hub.wire.connection import HttpOrigin, RequestTarget
 from hfinspect.sources.hub.wire.http_library import http_library
 
 PLAIN = {
-    "http://hub": (Origin("http", "hub", 80), Target("http://hub", "/", "hub")),
+    "http://hub": (HttpOrigin("http", "hub", 80), RequestTarget("http://hub", "/", "hub")),
     "https://hub.co:443/a": (
-        Origin("https", "hub.co", 443),
-        Target("https://hub.co:443/a", "/a", "hub.co"),
+        HttpOrigin("https", "hub.co", 443),
+        RequestTarget("https://hub.co:443/a", "/a", "hub.co"),
     ),
     "http://127.0.0.1:8080/a%20b?c=d%2Fe~&f=*+": (
-        Origin("http", "127.0.0.1", 8080),
-        Target(
+        HttpOrigin("http", "127.0.0.1", 8080),
+        RequestTarget(
             "http://127.0.0.1:8080/a%20b?c=d%2Fe~&f=*+", "/a%20b?c=d%2Fe~&f=*+", "127.0.0.1:8080"
         ),
     ),

@@ -17,7 +17,7 @@ from hfinspect.sources.hub.wire.address import is_same_host, is_web_address
 from hfinspect.sources.hub.wire.answer import (
     Answer,
     BrokenAnswerError,
-    Part,
+    RangePart,
     TooLongError,
     UnusableAnswerError,
     parse_json,
@@ -72,15 +72,15 @@ def test_a_right_answer_gives_the_slice(body: bytes, start: int, length: int) ->
     stop = start + length
     expected = body[start:stop]
     whole = _answer(200, {"content-length": str(len(body))}, body).part(start, stop)
-    assert whole == Part(expected, len(body))
+    assert whole == RangePart(expected, len(body))
     packed = _answer(200, {"content-encoding": "gzip"}, gzip.compress(body)).part(start, stop)
     assert packed.data == expected
     if expected:
         headers = {"content-range": f"bytes {start}-{start + len(expected) - 1}/{len(body)}"}
-        assert _answer(206, headers, expected).part(start, stop) == Part(expected, len(body))
+        assert _answer(206, headers, expected).part(start, stop) == RangePart(expected, len(body))
     else:
         headers = {"content-range": f"bytes */{len(body)}"}
-        assert _answer(416, headers, b"x").part(start, stop) == Part(b"", len(body))
+        assert _answer(416, headers, b"x").part(start, stop) == RangePart(b"", len(body))
 
 
 _SPANS = [(0, 3), (5, 9)]
@@ -100,7 +100,10 @@ def _several(body: bytes, spans: list[tuple[int, int]], *, size: int | None = No
 @given(st.binary(min_size=9, max_size=30).map(lambda data: data + b"\r\n--b--\r\n"))
 def test_several_ranges_are_taken_apart_by_their_lengths(body: bytes) -> None:
     answer = _answer(206, {"content-type": _KIND}, _several(body, _SPANS))
-    assert answer.parts(_SPANS) == [Part(body[0:3], len(body)), Part(body[5:9], len(body))]
+    assert answer.parts(_SPANS) == [
+        RangePart(body[0:3], len(body)),
+        RangePart(body[5:9], len(body)),
+    ]
 
 
 @pytest.mark.parametrize(

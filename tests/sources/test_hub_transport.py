@@ -19,14 +19,14 @@ from hfinspect.sources.hub.wire.connection import (
     MAX_HEAD_BYTES,
     BrokenConnectionError,
     Connection,
+    HttpOrigin,
     NoConnectionError,
-    Origin,
-    Target,
+    RequestTarget,
     UnsendableError,
     WireError,
 )
 from hfinspect.sources.hub.wire.http import (
-    Session,
+    HttpSession,
     Times,
     own_session,
     proxies_are_set,
@@ -46,14 +46,14 @@ def times(seconds: float = 5.0) -> Times:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session() -> Iterator[HttpSession]:
     made = own_session(4)
     assert made is not None
     yield made
     made.close()
 
 
-def body(session: Session, url: str, seconds: float = 5.0) -> bytes:
+def body(session: HttpSession, url: str, seconds: float = 5.0) -> bytes:
     with session.sent(url, {}, times(seconds)) as response:
         return b"".join(response.iter_raw())
 
@@ -81,20 +81,20 @@ KEPT = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_a_connection_is_kept(session: Session, what: str) -> None:
+def test_a_connection_is_kept(session: HttpSession, what: str) -> None:
     with scripted([KEPT[what]] * 3) as server:
         assert [body(session, server.url) for _ in range(3)] == [b"ok"] * 3
         assert (server.connections, server.requests) == (1, 3)
 
 
-def test_an_answer_of_several_parts(session: Session) -> None:
+def test_an_answer_of_several_parts(session: HttpSession) -> None:
     parts = OK.replace(b": 2", b': 2\r\nContent-Type: multipart/byteranges; boundary="a:b"')
     with scripted([parts, OK]) as server:
         assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
 
 
 @pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
-def test_answers_without_a_body(session: Session, status: bytes) -> None:
+def test_answers_without_a_body(session: HttpSession, status: bytes) -> None:
     with scripted([b"HTTP/1.1 %b\r\n\r\n" % status, OK]) as server:
         assert (body(session, server.url), body(session, server.url)) == (b"", b"ok")
         assert server.connections == 1
@@ -108,13 +108,13 @@ ENDING = {
 
 
 @pytest.mark.parametrize("what", ENDING)
-def test_a_connection_that_ends_with_its_answer(session: Session, what: str) -> None:
+def test_a_connection_that_ends_with_its_answer(session: HttpSession, what: str) -> None:
     with scripted([ENDING[what]], [OK]) as server:
         assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
         assert server.connections == 2
 
 
-def test_an_answer_that_is_not_read_to_its_end(session: Session) -> None:
+def test_an_answer_that_is_not_read_to_its_end(session: HttpSession) -> None:
     with scripted([OK, OK], [OK]) as server:
         with session.sent(server.url, {}, times()) as response:
             assert response.status_code == 200
@@ -122,7 +122,7 @@ def test_an_answer_that_is_not_read_to_its_end(session: Session) -> None:
         assert server.ended.wait(5) and server.connections == 2
 
 
-def test_a_server_that_hung_up_meanwhile(session: Session) -> None:
+def test_a_server_that_hung_up_meanwhile(session: HttpSession) -> None:
     with scripted([OK], [OK], [OK]) as server:
         for _ in range(3):
             assert body(session, server.url) == b"ok"
@@ -130,14 +130,14 @@ def test_a_server_that_hung_up_meanwhile(session: Session) -> None:
         assert (server.connections, server.requests) == (3, 3)
 
 
-def test_a_server_that_hangs_up_on_a_kept_connection(session: Session) -> None:
+def test_a_server_that_hangs_up_on_a_kept_connection(session: HttpSession) -> None:
     """It has not begun to answer, so the request is sent once more, on a new connection."""
     with scripted([OK, b""], [OK]) as server:
         assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
         assert (server.connections, server.requests) == (2, 3)
 
 
-def test_it_is_sent_only_once_more(session: Session) -> None:
+def test_it_is_sent_only_once_more(session: HttpSession) -> None:
     with scripted([OK, b""], [b""], [OK]) as server:
         assert body(session, server.url) == b"ok"
         with pytest.raises(BrokenConnectionError, match="hangs up without an answer"):
@@ -148,7 +148,7 @@ def test_it_is_sent_only_once_more(session: Session) -> None:
 @pytest.mark.parametrize(
     "begun", [b"H", b"HTTP/1.1 200 OK\r\nContent-Le", b"HTTP/1.1 100 C\r\n\r\n"]
 )
-def test_it_is_not_sent_again_once_the_answer_has_begun(session: Session, begun: bytes) -> None:
+def test_it_is_not_sent_again_once_the_answer_has_begun(session: HttpSession, begun: bytes) -> None:
     with scripted([OK, begun], [OK]) as server:
         assert body(session, server.url) == b"ok"
         with pytest.raises(BrokenConnectionError):
@@ -156,14 +156,14 @@ def test_it_is_not_sent_again_once_the_answer_has_begun(session: Session, begun:
         assert (server.connections, server.requests) == (1, 2)
 
 
-def test_what_comes_after_an_answer_is_no_answer(session: Session) -> None:
+def test_what_comes_after_an_answer_is_no_answer(session: HttpSession) -> None:
     """A second answer that nobody has requested is not taken for that of the next request."""
     with scripted([OK + OK.replace(b"ok", b"no")], [OK]) as server:
         assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
         assert server.connections == 2
 
 
-def test_answers_before_the_answer(session: Session) -> None:
+def test_answers_before_the_answer(session: HttpSession) -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 9\r\n\r\n"
     with scripted([b"HTTP/1.1 100 Continue\r\n\r\n" * 2 + early * 2 + OK, OK]) as server:
         assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
@@ -199,7 +199,7 @@ NO_HEADS = {
 
 
 @pytest.mark.parametrize("what", NO_HEADS)
-def test_heads_that_are_refused(session: Session, what: str) -> None:
+def test_heads_that_are_refused(session: HttpSession, what: str) -> None:
     with scripted([NO_HEADS[what]]) as server:
         with pytest.raises(BrokenConnectionError):
             body(session, server.url)
@@ -219,12 +219,12 @@ NO_BODIES = {
 
 
 @pytest.mark.parametrize("what", NO_BODIES)
-def test_bodies_that_are_refused(session: Session, what: str) -> None:
+def test_bodies_that_are_refused(session: HttpSession, what: str) -> None:
     with scripted([NO_BODIES[what]]) as server, pytest.raises(BrokenConnectionError):
         body(session, server.url)
 
 
-def test_a_large_body_comes_in_pieces(session: Session) -> None:
+def test_a_large_body_comes_in_pieces(session: HttpSession) -> None:
     sent = bytes(range(256)) * 4096
     pieces = [sent[:5], sent[5:200_000], sent[200_000:]]
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(sent)
@@ -234,14 +234,14 @@ def test_a_large_body_comes_in_pieces(session: Session) -> None:
         assert server.connections == 1
 
 
-def test_compressed_bodies_are_inflated_as_before(session: Session) -> None:
+def test_compressed_bodies_are_inflated_as_before(session: HttpSession) -> None:
     packed = gzip.compress(b"ok" * 1000)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     with scripted([head + packed]) as server, session.sent(server.url, {}, times()) as response:
         assert Answer(response, time.monotonic, 5.0).read_body(10_000) == b"ok" * 1000
 
 
-def test_headers_as_they_are(session: Session) -> None:
+def test_headers_as_they_are(session: HttpSession) -> None:
     """Continued lines are joined, what surrounds a value is cut off."""
     said = b"X-Name:  J\xf6rg\xa0\t\r\nX-Long: a\r\n b\r\n\tc\r\nSet-Cookie: a=b\r\n"
     said += b"X-Two: 1\r\nX-Two: 2\r\n"
@@ -256,7 +256,7 @@ def test_headers_as_they_are(session: Session) -> None:
         assert b"host: 127.0.0.1:%d\r\n" % server.port in head.lower() and b"x-mine: 1\r\n" in head
 
 
-def test_a_password_of_the_address_is_sent_as_a_header(session: Session) -> None:
+def test_a_password_of_the_address_is_sent_as_a_header(session: HttpSession) -> None:
     with scripted([OK]) as server:
         assert body(session, server.url.replace("//", "//me:secret@")) == b"ok"
         [head] = server.heads[0]
@@ -264,7 +264,7 @@ def test_a_password_of_the_address_is_sent_as_a_header(session: Session) -> None
         assert head.startswith(b"GET / HTTP/1.1\r\n") and b"secret" not in head
 
 
-def test_nothing_can_be_added_to_a_request(session: Session) -> None:
+def test_nothing_can_be_added_to_a_request(session: HttpSession) -> None:
     mine = {"x-mine": "1\r\nx-more: 2"}
     with scripted([OK]) as server, pytest.raises(UnsendableError):
         session.sent(server.url, mine, times()).__enter__()
@@ -365,10 +365,10 @@ def answered(text: bytes) -> tuple[int, bytes] | None:
     with ours, theirs:
         theirs.sendall(text)
         theirs.shutdown(socket.SHUT_WR)
-        made = Connection(Origin("http", "hub", 80))
+        made = Connection(HttpOrigin("http", "hub", 80))
         made.use(ours)
         try:
-            reply = made.exchange(Target("http://hub/", "/", "hub"), {}, 5.0, lambda _: None)
+            reply = made.exchange(RequestTarget("http://hub/", "/", "hub"), {}, 5.0, lambda _: None)
             return reply.status_code, b"".join(reply.iter_raw())
         except (WireError, OSError):
             return None

@@ -59,7 +59,7 @@ class _NamedGroup:
         return (len(self.shapes), *first) if alike else (self.elements,)
 
 
-_Groups = dict[str, _NamedGroup]
+_ByName = dict[str, _NamedGroup]
 
 #: The part of a model that a GGUF file of type "model" holds; others have files of their own.
 _PART = "text"
@@ -102,9 +102,9 @@ def compare_names(
     )
 
 
-def _groups_in_file(tensors: Iterable[TensorInfo]) -> _Groups:
+def _groups_in_file(tensors: Iterable[TensorInfo]) -> _ByName:
     """Parameters of the file by name; experts that are stored one by one under one name."""
-    groups: _Groups = {}
+    groups: _ByName = {}
     for info in tensors:
         if info.role is Role.PARAMETER and info.part == _PART:
             groups.setdefault(merged_expert(info.name), _NamedGroup()).add(
@@ -113,8 +113,8 @@ def _groups_in_file(tensors: Iterable[TensorInfo]) -> _Groups:
     return groups
 
 
-def _predicted(specs: Iterable[TensorSpec], architecture: str) -> tuple[_Groups, list[TensorSpec]]:
-    groups: _Groups = {}
+def _predicted(specs: Iterable[TensorSpec], architecture: str) -> tuple[_ByName, list[TensorSpec]]:
+    groups: _ByName = {}
     unnamed: list[TensorSpec] = []
     for spec in specs:
         if spec.role is not Role.PARAMETER or spec.part != _PART or is_left_out(spec, architecture):
@@ -135,7 +135,7 @@ def _parameters(spec: TensorSpec) -> int:
     return spec.parameters
 
 
-def _join_pieces(in_file: _Groups, predicted: _Groups) -> None:
+def _join_pieces(in_file: _ByName, predicted: _ByName) -> None:
     """Where one side has whole what the other has in pieces, put the pieces under the whole's
     name."""
     for mine, other in ((in_file, predicted), (predicted, in_file)):

@@ -30,8 +30,8 @@ from .packed_layout import (
     LINEARS,
     Fused,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     Scheme,
     UndeterminedError,
     parts,
@@ -132,7 +132,7 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     else:
         raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
 
-    def scheme(linear: Linear) -> Pieces | None:
+    def scheme(linear: Linear) -> PackedPieces | None:
         if linear.is_expert and apart is None:
             raise UndeterminedError(NO_VERSION)
         return None if linear.is_expert and experts_stay else packed(linear)
@@ -142,11 +142,11 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     return PackedPlan(scheme, selection, classes, fused=_as_it_is if joined else None)
 
 
-def _as_it_is(fused: Fused) -> Pieces:
+def _as_it_is(fused: Fused) -> PackedPieces:
     return {fused.name: Parameter(fused.shape)}
 
 
-def _eight_bits(linear: Linear) -> Pieces:
+def _eight_bits(linear: Linear) -> PackedPieces:
     shape = (
         (linear.inputs, linear.out) if linear.module == "Conv1D" else (linear.out, linear.inputs)
     )
@@ -164,7 +164,7 @@ def _four_bits(declared: Declared) -> Scheme:
     if kind not in ("nf4", "fp4") or storage is None:
         raise UndeterminedError(f"the type {kind!r:.40} is not known")
 
-    def pack(linear: Linear) -> Pieces:
+    def pack(linear: Linear) -> PackedPieces:
         nbytes = parts(linear.parameters, 2)
         size = DTYPE_BITS[storage] // 8
         blocks = parts(linear.parameters, _BLOCK)

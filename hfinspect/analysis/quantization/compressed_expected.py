@@ -17,8 +17,8 @@ from .packed_layout import (
     KEEP,
     LINEARS,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     Scheme,
     UndeterminedError,
     exact,
@@ -188,7 +188,7 @@ def _scales_shape(linear: Linear, settings: _GroupSettings) -> tuple[int, ...]:
     raise UndeterminedError(f"the strategy {settings.strategy!r:.40} is not known")
 
 
-def _words(linear: Linear, settings: _GroupSettings) -> Pieces:
+def _words(linear: Linear, settings: _GroupSettings) -> PackedPieces:
     bits, shape = settings.bits, _scales_shape(linear, settings)
     if not 1 <= bits <= 8:
         raise UndeterminedError(f"{bits} bits do not fit into words")
@@ -209,7 +209,7 @@ def _words(linear: Linear, settings: _GroupSettings) -> Pieces:
     return {**pieces, **_inputs(settings)}
 
 
-def _bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
+def _bytes(linear: Linear, settings: _GroupSettings) -> PackedPieces:
     floats = settings.kind == "float"
     shape = _scales_shape(linear, settings)
     pieces = {
@@ -227,7 +227,7 @@ def _bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
     return {**pieces, **_inputs(settings)}
 
 
-def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
+def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> PackedPieces:
     groups, shape = exact(linear.inputs, 32, "the width"), (linear.out, linear.inputs)
     pieces = {
         "weight": weights("F8_E4M3", shape, linear.parameters, 8, "MXFP8"),
@@ -236,7 +236,7 @@ def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
     return {**pieces, **_inputs(settings)}
 
 
-def _inputs(settings: _GroupSettings) -> Pieces:
+def _inputs(settings: _GroupSettings) -> PackedPieces:
     pieces = {}
     if settings.input_scale:
         pieces["input_scale"] = scales(None, 1)
@@ -245,7 +245,7 @@ def _inputs(settings: _GroupSettings) -> Pieces:
     return pieces
 
 
-def _nvfp4(linear: Linear, settings: _GroupSettings) -> Pieces:
+def _nvfp4(linear: Linear, settings: _GroupSettings) -> PackedPieces:
     groups = exact(linear.inputs, 16, "the width")
     shape = linear.out, linear.inputs // 2
     pieces = {
@@ -256,7 +256,7 @@ def _nvfp4(linear: Linear, settings: _GroupSettings) -> Pieces:
     return {**pieces, "input_global_scale": scales("F32", 1)} if settings.input_scale else pieces
 
 
-def _microscaled(linear: Linear, bits: int) -> Pieces:
+def _microscaled(linear: Linear, bits: int) -> PackedPieces:
     groups = exact(linear.inputs, 32, "the width")
     shape = linear.out, linear.inputs * bits // 8
     return {

@@ -33,8 +33,8 @@ from .packed_layout import (
     Fused,
     FusedScheme,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     UndeterminedError,
     exact,
     parts,
@@ -162,7 +162,7 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     )
 
 
-def _inputs_of_experts(experts: int) -> Pieces:
+def _inputs_of_experts(experts: int) -> PackedPieces:
     """Static scales of what goes into experts: two tensors for all, whatever the experts are."""
     return {
         "gate_up_proj_activation_scale": scales("F32", experts),
@@ -192,7 +192,7 @@ def _fbgemm_plan(
     selection.add(no_linear_since_5(prediction), KEEP)
     apart = has_experts_apart(config, prediction)
 
-    def pack(linear: Linear) -> Pieces | None:
+    def pack(linear: Linear) -> PackedPieces | None:
         if linear.is_expert and apart is None:
             raise UndeterminedError(NO_VERSION)
         if linear.is_expert and not apart:
@@ -219,7 +219,7 @@ class _Settings(NamedTuple):
     halved: bool = False
     four: bool = False
 
-    def linear(self, linear: Linear) -> Pieces:
+    def linear(self, linear: Linear) -> PackedPieces:
         out, inputs = linear.out, linear.inputs
         if linear.is_expert and self.four:
             return self.four_bits("weight", (), out, inputs, "weight_scale_inv")
@@ -319,7 +319,7 @@ def _experts(
     """Experts in one tensor (``FP8Experts``): (experts, out, in) here, whatever the order is when
     nothing is packed, with scales for each expert."""
 
-    def pack(fused: Fused) -> Pieces:
+    def pack(fused: Fused) -> PackedPieces:
         packed, names = _settings(declared, config, prediction), fused.siblings
         if fused.module in _EACH and not packed.static:
             return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")

@@ -22,8 +22,8 @@ from .packed_layout import (
     KEEP,
     LINEARS,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     Scheme,
     UndeterminedError,
     exact,
@@ -247,7 +247,7 @@ def _adds_biases(declared: Declared) -> bool:
 def gptq(bits: int, group: int, *, order: bool = True, adds_bias: bool = False) -> Scheme:
     """AutoGPTQ's and GPTQModel's layout; AutoRound has no ``g_idx`` (``order``)."""
 
-    def pack(linear: Linear) -> Pieces:
+    def pack(linear: Linear) -> PackedPieces:
         groups = _groups(linear, group)
         rows = exact(linear.inputs, 32, "the width") * bits
         columns = exact(linear.out, 32, "the width") * bits
@@ -270,7 +270,7 @@ def awq(version: str, bits: int, group: int) -> Scheme:
     if version not in ("gemm", "gemv", "gemv_fast") or bits != 4:
         raise UndeterminedError(f"AWQ {version:.40} of {bits} bits is not known")
 
-    def pack(linear: Linear) -> Pieces:
+    def pack(linear: Linear) -> PackedPieces:
         out, inputs, count = linear.out, linear.inputs, linear.parameters
         groups = _groups(linear, group)
         if version == "gemm":

@@ -17,8 +17,8 @@ from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
 from .packed_layout import (
     KEEP,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     Scheme,
     UndeterminedError,
     exact,
@@ -117,7 +117,7 @@ def _packing(declared: Declared) -> Scheme:
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
         raise UndeterminedError("MLX has no such bits, group_size and mode")
 
-    def pack(linear: Linear) -> Pieces:
+    def pack(linear: Linear) -> PackedPieces:
         words = exact(exact(linear.inputs, group, "the width") * group * bits, 32, "the width")
         groups = linear.inputs // group
         scheme = f"{bits}-bit affine" if mode == "affine" else {4: "FP4", 8: "FP8"}[bits]

@@ -15,8 +15,8 @@ from .decoding import Modules, Sheet
 from .packed_layout import (
     KEEP,
     Linear,
+    PackedPieces,
     PackedPlan,
-    Pieces,
     Scheme,
     UndeterminedError,
     exact,
@@ -83,7 +83,7 @@ def scheme_of(algorithm: object, group: object) -> Scheme:
     raise UndeterminedError(f"the layout of quant_algo {algorithm!r:.40} is not known")
 
 
-def _float8(linear: Linear) -> Pieces:
+def _float8(linear: Linear) -> PackedPieces:
     return {
         "weight": weights("F8_E4M3", (linear.out, linear.inputs), linear.parameters, 8, "FP8"),
         "weight_scale": scales("F32"),
@@ -91,7 +91,7 @@ def _float8(linear: Linear) -> Pieces:
     }
 
 
-def _nvfp4(linear: Linear, *, has_inputs: bool) -> Pieces:
+def _nvfp4(linear: Linear, *, has_inputs: bool) -> PackedPieces:
     groups = exact(linear.inputs, _GROUP, "the width")
     shape = linear.out, linear.inputs // 2
     pieces = {

@@ -16,7 +16,7 @@ from .torch_native import TORCH_PACKED
 if TYPE_CHECKING:
     from .packed_layout import PackedPlan
 
-Read = Callable[[Modules, Declared, Sheet], None]
+ReadMethod = Callable[[Modules, Declared, Sheet], None]
 
 #: ``quant_method`` -> file of this folder with ``read``; a row is a file and its methods.
 METHODS: Mapping[str, str] = MappingProxyType(
@@ -61,12 +61,12 @@ _MARKS = (
 )
 
 
-def find_method(name: str) -> Read | None:
+def find_method(name: str) -> ReadMethod | None:
     """The reader of a method, None for a name that is not registered."""
     file = METHODS.get(name)
     if file is None:
         return None
-    return cast("Read", import_module(f".{file}", __package__).read)
+    return cast("ReadMethod", import_module(f".{file}", __package__).read)
 
 
 def find_plan(

@@ -21,7 +21,7 @@ from .values import FLOATS, ValueScan
 #: Read at once; slices and marks of it take about twice as much again.
 CHUNK_BYTES = 4 * 1024 * 1024
 
-Progress = Callable[[int, int], None]
+BytesProgress = Callable[[int, int], None]
 
 
 class Segment(NamedTuple):
@@ -37,7 +37,7 @@ class DeepScan:
     """Reads every weight file, and every other file whose checksum is recorded, once."""
 
     def __init__(
-        self, source: Source, weights: Mapping[str, WeightFact], progress: Progress | None
+        self, source: Source, weights: Mapping[str, WeightFact], progress: BytesProgress | None
     ) -> None:
         self.source = source
         self.weights = weights

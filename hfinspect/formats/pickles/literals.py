@@ -6,10 +6,10 @@ Source: ``Lib/pickletools.py`` of CPython 3.13.
 import re
 
 from .nodes import Inert
-from .state import MAX_LONG_BYTES, MAX_NUMBER_TEXT, Handler, PickleState, registrar
+from .state import MAX_LONG_BYTES, MAX_NUMBER_TEXT, OpcodeHandler, PickleState, registrar
 
 #: By the opcode's byte.
-LITERALS: dict[int, Handler] = {}
+LITERALS: dict[int, OpcodeHandler] = {}
 _opcode = registrar(LITERALS)
 
 

@@ -88,5 +88,5 @@ class BadPickleArgumentsError(ValueError):
 
 
 #: Builds plain data from the arguments of one known global; raises BadPickleArgumentsError.
-Builder = Callable[[tuple[object, ...]], object]
-Builders = Mapping[tuple[str, str], Builder]
+Constructor = Callable[[tuple[object, ...]], object]
+Builders = Mapping[tuple[str, str], Constructor]

@@ -7,10 +7,10 @@ import codecs
 
 from .literals import number_line, old_text, whole_number
 from .nodes import GlobalRef, Inert
-from .state import MAX_NAME, Handler, PickleState, registrar
+from .state import MAX_NAME, OpcodeHandler, PickleState, registrar
 
 #: By the opcode's byte.
-OPCODES: dict[int, Handler] = {}
+OPCODES: dict[int, OpcodeHandler] = {}
 _opcode = registrar(OPCODES)
 
 #: Highest protocol there is (Python 3.8 to 3.14).
@@ -56,7 +56,7 @@ def _pop_mark(m: PickleState) -> None:
 # -- containers -------------------------------------------------------------------------------
 
 
-def _tuple_of(count: int) -> Handler:
+def _tuple_of(count: int) -> OpcodeHandler:
     def build(m: PickleState) -> None:
         if len(m.stack) < count:
             raise m.malformed("the stack is too short for a tuple")
@@ -137,7 +137,7 @@ def _stack_global(m: PickleState) -> None:
     )
 
 
-def _extension(size: int) -> Handler:
+def _extension(size: int) -> OpcodeHandler:
     def look_up(m: PickleState) -> None:
         code = int.from_bytes(m.take(size), "little")
         m.extension(code)

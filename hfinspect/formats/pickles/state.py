@@ -314,14 +314,16 @@ class PickleState:
             raise self.malformed("items are appended to something that is not a list")
 
 
-Handler = Callable[[PickleState], None]
+OpcodeHandler = Callable[[PickleState], None]
 
 
-def registrar(table: dict[int, Handler]) -> Callable[[bytes], Callable[[Handler], Handler]]:
+def registrar(
+    table: dict[int, OpcodeHandler],
+) -> Callable[[bytes], Callable[[OpcodeHandler], OpcodeHandler]]:
     """A decorator that enters a handler under its opcode."""
 
-    def opcode(code: bytes) -> Callable[[Handler], Handler]:
-        def register(handler: Handler) -> Handler:
+    def opcode(code: bytes) -> Callable[[OpcodeHandler], OpcodeHandler]:
+        def register(handler: OpcodeHandler) -> OpcodeHandler:
             table[code[0]] = handler
             return handler
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ...core.tensor import Form
+from ...core.tensor import StoredForm
 
 #: A whole number that fits into 64 bits without a look at it, as JSON has it.
 _NUMBER: Final = r"(?:0|[1-9][0-9]{0,18})"
@@ -36,7 +36,7 @@ class Compact(NamedTuple):
     metadata: str | None
     names: list[str]
     forms: list[str]
-    meaning: dict[str, Form]
+    meaning: dict[str, StoredForm]
     starts: list[int]
     stops: list[int]
     in_order: bool
@@ -76,8 +76,8 @@ def _are_plain(names: list[str]) -> bool:
     )
 
 
-def _meaning(forms: Iterable[str]) -> dict[str, Form] | None:
-    meaning: dict[str, Form] = {}
+def _meaning(forms: Iterable[str]) -> dict[str, StoredForm] | None:
+    meaning: dict[str, StoredForm] = {}
     for form in forms:
         match = _FORM.fullmatch(form)
         if match is None:

@@ -58,7 +58,7 @@ class Header:
 
 
 #: name, dtype, shape and the two offsets; a bare tuple because there are so many.
-_Row: TypeAlias = tuple[str, str, Sequence[int], int, int]
+_TensorRow: TypeAlias = tuple[str, str, Sequence[int], int, int]
 
 
 class _Columns(NamedTuple):
@@ -214,14 +214,14 @@ def _plain_columns(entries: Sequence[tuple[str, object]]) -> _Columns | None:
     return _Columns(names, dtypes, shapes, starts, stops)
 
 
-def _columns_of(rows: Sequence[_Row]) -> _Columns:
+def _columns_of(rows: Sequence[_TensorRow]) -> _Columns:
     return _Columns(*zip(*rows, strict=True)) if rows else _Columns((), (), (), (), ())
 
 
 def _careful_rows(
     entries: Iterable[tuple[str, object]], findings: FindingList
-) -> tuple[list[_Row], int]:
-    rows: list[_Row] = []
+) -> tuple[list[_TensorRow], int]:
+    rows: list[_TensorRow] = []
     skipped = 0
     for name, info in entries:
         try:
@@ -232,7 +232,7 @@ def _careful_rows(
     return rows, skipped
 
 
-def _row(name: str, info: object, findings: FindingList) -> _Row:
+def _row(name: str, info: object, findings: FindingList) -> _TensorRow:
     """One entry, read as serde reads a struct: fields in any order, others ignored, or a bare
     sequence of the three."""
     if isinstance(info, list):
@@ -306,9 +306,9 @@ def element_count(shape: Sequence[int]) -> int | None:
     return count
 
 
-def _last_of_each(rows: Iterable[_Row], findings: FindingList) -> list[_Row]:
+def _last_of_each(rows: Iterable[_TensorRow], findings: FindingList) -> list[_TensorRow]:
     """One row a name, where names came up first."""
-    by_name: dict[str, _Row] = {}
+    by_name: dict[str, _TensorRow] = {}
     for row in rows:
         if row[0] in by_name:
             text = "is described twice; the last description counts"

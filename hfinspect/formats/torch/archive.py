@@ -21,7 +21,7 @@ from .local_headers import local_doubts
 from .rebuild import StorageTable
 from .script_code import MAX_CODE, MAX_CODE_MEMBERS, is_code, reaching_operators
 from .storages import Storage
-from .unpacking import UnreadPartError
+from .unpacking import ScanMember, UnreadPartError
 from .views import check_views, describe_content, list_globals, stored_tensors
 from .zip_directory import (
     ARCHIVE_SUFFIXES,
@@ -57,9 +57,6 @@ MAX_TEXT_MEMBERS = 5_000
 MAX_TEXT_READS = 16
 #: So far apart members are still read at once.
 _NEXT_TO = 64 * 1024
-
-#: Scans a file that is in memory, by its name and bytes.
-ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
 
 #: A member that shows what else a zip archive may be, by the end of its name.
 _OTHER_ARCHIVES = (

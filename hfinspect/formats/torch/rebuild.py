@@ -8,7 +8,7 @@ a ``View`` or plain containers. Arguments of the wrong kind raise BadPickleArgum
 from collections.abc import Callable
 from typing import Any
 
-from ..pickles.nodes import BadPickleArgumentsError, Builder, GlobalRef, Inert
+from ..pickles.nodes import BadPickleArgumentsError, Constructor, GlobalRef, Inert
 from .storages import STORAGE_DTYPES, Compound, Storage, TorchDtype, View, torch_dtype
 
 #: torch's own limit is 64 dimensions (c10 allows no more in most operators).
@@ -170,7 +170,7 @@ def _inert_bytes(args: Args) -> object:  # _codecs.encode(text, "latin1"), bytea
 
 
 _U = "torch._utils"
-TENSOR_BUILDERS: dict[tuple[str, str], Builder] = {
+TENSOR_BUILDERS: dict[tuple[str, str], Constructor] = {
     (_U, "_rebuild_tensor"): _tensor,
     (_U, "_rebuild_tensor_v2"): _tensor,
     (_U, "_rebuild_tensor_v3"): _tensor_v3,
@@ -290,7 +290,7 @@ class StorageTable:
         return result
 
     def builders(self) -> dict[tuple[str, str], Callable[[Args], object]]:
-        containers: dict[tuple[str, str], Builder] = {
+        containers: dict[tuple[str, str], Constructor] = {
             ("collections", "OrderedDict"): self.ordered_dict,
             ("collections", "Counter"): self.ordered_dict,
         }

@@ -28,6 +28,7 @@ STEP = 1024 * 1024
 #: Streams in a row, as ``cat a.gz b.gz`` makes them.
 MAX_STREAMS = 1_000
 
+#: Scans a file that is in memory, by its name and bytes.
 ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
 
 

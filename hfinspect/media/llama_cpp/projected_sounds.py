@@ -19,10 +19,10 @@ class HeardSound(NamedTuple):
     keys: ProjectorKeys
 
 
-Count = Callable[[HeardSound], int]
+CountSound = Callable[[HeardSound], int]
 
 
-def _whisper(tokens: Callable[[ProjectorKeys], int]) -> Count:
+def _whisper(tokens: Callable[[ProjectorKeys], int]) -> CountSound:
     """Whole windows of 30 seconds of the sound and 30 seconds of silence after it."""
 
     def count(sound: HeardSound) -> int:
@@ -89,7 +89,7 @@ def _mimo(sound: HeardSound) -> int:
 
 
 #: Projector type -> tokens of so many samples, and markers around them.
-SOUNDS: Final[Mapping[str, tuple[Count, int]]] = {
+SOUNDS: Final[Mapping[str, tuple[CountSound, int]]] = {
     "qwen2a": (_whisper(lambda _: 750), 2),
     "voxtral": (_whisper(lambda keys: -(-3_000 // _stack(keys)) // 4), 1),
     "ultravox": (_whisper(lambda keys: -(-3_000 // _stack(keys)) // 2), 0),

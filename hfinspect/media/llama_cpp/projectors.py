@@ -10,14 +10,14 @@ from ..rule import ItemTokens, marked
 from . import resized_images as resized
 from . import sliced_images as sliced
 from .projector_keys import MAX_PIXELS, ProjectorKeys, divided
-from .resized_images import Size
+from .resized_images import Pixels
 from .sliced_images import Pictures
 
 
 class ShownImage(NamedTuple):
     """An image or one of its pictures, the keys, and how many patches a side are a token."""
 
-    size: Size
+    size: Pixels
     keys: ProjectorKeys
     merge: int = 1
 
@@ -28,7 +28,7 @@ class ShownImage(NamedTuple):
 
 
 Cut = Callable[[ShownImage], Pictures]
-Count = Callable[[ShownImage], int]
+CountImage = Callable[[ShownImage], int]
 
 
 class Around(NamedTuple):
@@ -46,7 +46,7 @@ class Projector(NamedTuple):
     """``merge`` is the default of patches a side in a token, ``merge_key`` the key over it."""
 
     cut: Cut
-    tokens: Count
+    tokens: CountImage
     around: Around = Around()
     merge: int = 1
     merge_key: str = ""
@@ -194,7 +194,7 @@ def _squares(image: ShownImage) -> int:
     return _by_square(image.size, image.square)
 
 
-def _by_square(size: Size, side: int) -> int:
+def _by_square(size: Pixels, side: int) -> int:
     return (size[0] // side) * (size[1] // side)
 
 
@@ -305,7 +305,7 @@ def image_tokens(image: ImageItem, keys: ProjectorKeys) -> ItemTokens:
     return _with_markers(pictures, around, lambda one: projector.tokens(shown._replace(size=one)))
 
 
-def _with_markers(pictures: Pictures, around: Around, count: Callable[[Size], int]) -> ItemTokens:
+def _with_markers(pictures: Pictures, around: Around, count: Callable[[Pixels], int]) -> ItemTokens:
     tokens, markers, words = 0, around.item, []
     if pictures.size is not None:
         each, slices = count(pictures.size), pictures.columns * pictures.rows
@@ -321,7 +321,7 @@ def _with_markers(pictures: Pictures, around: Around, count: Callable[[Size], in
     return ItemTokens(tokens + markers, (pictures.step, counted))
 
 
-def _in_one(kind: str, size: Size, keys: ProjectorKeys) -> ItemTokens:
+def _in_one(kind: str, size: Pixels, keys: ProjectorKeys) -> ItemTokens:
     """Types whose tokens are not those of each picture alone."""
     if kind == "granite4_vision":
         return _unpadded(size, keys)
@@ -336,7 +336,7 @@ def _in_one(kind: str, size: Size, keys: ProjectorKeys) -> ItemTokens:
     return ItemTokens(each + overview + 1, steps)
 
 
-def _unpadded(size: Size, keys: ProjectorKeys) -> ItemTokens:
+def _unpadded(size: Pixels, keys: ProjectorKeys) -> ItemTokens:
     """Granite 4 Vision: LLaVA-NeXT's grid without its padding, an end at each row."""
     pictures = _granite(ShownImage(size, keys))
     windows = keys.side // keys.patch // keys.count("projector.window_side")

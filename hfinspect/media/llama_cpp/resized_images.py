@@ -5,7 +5,7 @@ import math
 from ..processor_settings import UnknownTokensError
 from .projector_keys import MAX_PIXELS, divided, root, rounded, single, times
 
-Size = tuple[int, int]  # width, height
+Pixels = tuple[int, int]  # width, height
 
 
 def check_pixels(width: int, height: int) -> None:
@@ -14,7 +14,7 @@ def check_pixels(width: int, height: int) -> None:
         raise UnknownTokensError(f"{width:,} x {height:,} pixels are more than llama.cpp counts")
 
 
-def preserved_ratio(size: Size, align: int, least: int, most: int, longest: int = 0) -> Size:
+def preserved_ratio(size: Pixels, align: int, least: int, most: int, longest: int = 0) -> Pixels:
     """Both sides as multiples of ``align`` within the numbers of pixels; 0 is no limit."""
     width, height = size
 
@@ -40,7 +40,7 @@ def preserved_ratio(size: Size, align: int, least: int, most: int, longest: int 
     return wide, high
 
 
-def aligned_up(size: Size, factor: int, least: int, most: int) -> Size:
+def aligned_up(size: Pixels, factor: int, least: int, most: int) -> Pixels:
     """GLM 5V: sides rounded up; where that is too much, the largest height whose canvas fits."""
     width, height = size
 
@@ -64,7 +64,7 @@ def aligned_up(size: Size, factor: int, least: int, most: int) -> Size:
     return best
 
 
-def by_small_steps(size: Size, patch: int, align: int, most: int) -> Size:
+def by_small_steps(size: Pixels, patch: int, align: int, most: int) -> Pixels:
     """Youtu-VL: shrunk by steps of a fiftieth until the patches are few enough."""
     scale, step = 1.0, single(0.02)
     wide = high = align
@@ -78,7 +78,7 @@ def by_small_steps(size: Size, patch: int, align: int, most: int) -> Size:
     return wide, high
 
 
-def nearest_shape(size: Size, square: int, most: int) -> Size:
+def nearest_shape(size: Pixels, square: int, most: int) -> Pixels:
     """Muse Glimmer: whole squares whose shape is nearest to the image's."""
     width, height = size
     rows, columns = height / square, width / square
@@ -99,7 +99,7 @@ def nearest_shape(size: Size, square: int, most: int) -> Size:
     return best[2] * square, best[3] * square
 
 
-def best_candidate(size: Size, candidates: list[Size]) -> Size:
+def best_candidate(size: Pixels, candidates: list[Pixels]) -> Pixels:
     """The listed resolution that keeps most of the image and wastes least."""
     width, height = size
     best, most, least = candidates[0], 0, MAX_PIXELS
@@ -112,7 +112,7 @@ def best_candidate(size: Size, candidates: list[Size]) -> Size:
     return best
 
 
-def best_square(size: Size, side: int, align: int, *, enlarge: bool) -> Size:
+def best_square(size: Pixels, side: int, align: int, *, enlarge: bool) -> Pixels:
     """LLaVA-UHD: as many pixels as a square of ``side``, in the image's shape."""
     width, height = size
     if width * height > side * side or enlarge:
@@ -126,7 +126,7 @@ def divisible(length: int, by: int) -> int:
     return max(int(single(rounded(divided(length, by)) * by)), by)
 
 
-def best_grid(size: Size, side: int, most: int = 9) -> Size:
+def best_grid(size: Pixels, side: int, most: int = 9) -> Pixels:
     """LLaVA-UHD: columns and rows of at most nine slices."""
     width, height = size
     shape = single(math.log(divided(width, height)))
@@ -146,7 +146,7 @@ def best_grid(size: Size, side: int, most: int = 9) -> Size:
     return best
 
 
-def nearest_grid(size: Size, side: int, least: int, most: int) -> Size:
+def nearest_grid(size: Pixels, side: int, least: int, most: int) -> Pixels:
     """Columns and rows between two numbers of tiles whose shape is nearest to the image's. Raises
     UnknownTokensError where llama.cpp's own order of equal ones decides."""
     width, height = size

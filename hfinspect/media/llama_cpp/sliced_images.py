@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from ..processor_settings import MAX_TILES, UnknownTokensError
 from .projector_keys import ProjectorKeys, divided, single, times
 from .resized_images import (
-    Size,
+    Pixels,
     best_candidate,
     best_grid,
     best_square,
@@ -21,8 +21,8 @@ class Pictures(NamedTuple):
 
     columns: int = 0
     rows: int = 0
-    size: Size | None = None
-    overview: Size | None = None
+    size: Pixels | None = None
+    overview: Pixels | None = None
 
     @property
     def step(self) -> str:
@@ -35,21 +35,21 @@ class Pictures(NamedTuple):
         return ", ".join(parts)
 
 
-def of_resolution(side: int, resolution: Size) -> Pictures:
+def of_resolution(side: int, resolution: Pixels) -> Pictures:
     """Squares of the side; llama.cpp stops at a resolution that they do not fill."""
     if resolution[0] % side or resolution[1] % side:
         raise UnknownTokensError(f"squares of {side:,} do not fill {resolution[0]:,} pixels")
     return Pictures(resolution[0] // side, resolution[1] // side, (side, side), (side, side))
 
 
-def listed(size: Size, side: int, candidates: list[Size]) -> Pictures:
+def listed(size: Pixels, side: int, candidates: list[Pixels]) -> Pictures:
     """LLaVA-NeXT: the best of a list; an image that fits into a square is not cut."""
     if max(size) <= side:
         return Pictures(overview=(side, side))
     return of_resolution(side, best_candidate(size, candidates))
 
 
-def free_slices(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
+def free_slices(size: Pixels, keys: ProjectorKeys, merge: int) -> Pictures:
     """MiniCPM-V: up to nine slices in the image's own shape."""
     side, align = keys.side, keys.patch * merge
     if max(size) <= side:
@@ -60,7 +60,7 @@ def free_slices(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
     return Pictures(columns, rows, best_square(cell, side, align, enlarge=True), overview)
 
 
-def minicpm_merged(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
+def minicpm_merged(size: Pixels, keys: ProjectorKeys, merge: int) -> Pictures:
     """MiniCPM-V 4.6: an image below a square is enlarged in its shape where two are merged."""
     side = keys.side
     if merge == 2 and divided(times(*size), side * side) <= 1:
@@ -68,7 +68,7 @@ def minicpm_merged(size: Size, keys: ProjectorKeys, merge: int) -> Pictures:
     return free_slices(size, keys, merge)
 
 
-def in_squares(least: int, most: int, side: int) -> list[Size]:
+def in_squares(least: int, most: int, side: int) -> list[Pixels]:
     """InternVL: every grid between two numbers of tiles."""
     if most > MAX_TILES:
         raise UnknownTokensError(f"more than {MAX_TILES} tiles")
@@ -79,7 +79,7 @@ def in_squares(least: int, most: int, side: int) -> list[Size]:
     ]
 
 
-def idefics(size: Size, keys: ProjectorKeys) -> Pictures:
+def idefics(size: Pixels, keys: ProjectorKeys) -> Pictures:
     """Idefics 3: brought to the longest edge, then to whole squares; always cut."""
     side, longest = keys.side, keys.count("preproc_image_size", 0, least=0, most=65_536)
     if longest:
@@ -103,7 +103,7 @@ def idefics(size: Size, keys: ProjectorKeys) -> Pictures:
 LFM_TILE: Final = 512
 
 
-def lfm(size: Size, keys: ProjectorKeys, merge: int, least: int, most: int) -> Pictures:
+def lfm(size: Pixels, keys: ProjectorKeys, merge: int, least: int, most: int) -> Pictures:
     """LFM2-VL: one picture, or 2 to 10 tiles and an overview where it has twice the pixels."""
     align, patch = keys.patch * merge, keys.patch
     overview = preserved_ratio(size, align, least, most)
@@ -118,7 +118,7 @@ def lfm(size: Size, keys: ProjectorKeys, merge: int, least: int, most: int) -> P
 PAGE: Final = 1_024
 
 
-def pages(size: Size, keys: ProjectorKeys, tile: int, most: int) -> Pictures:
+def pages(size: Pixels, keys: ProjectorKeys, tile: int, most: int) -> Pictures:
     least = keys.count("preproc_min_tiles", 2, least=0, most=MAX_TILES)
     most = keys.count("preproc_max_tiles", most, least=least, most=MAX_TILES)
     if max(size) <= tile:
@@ -130,7 +130,7 @@ def pages(size: Size, keys: ProjectorKeys, tile: int, most: int) -> Pictures:
 CROP: Final = 504
 
 
-def windows(size: Size, keys: ProjectorKeys) -> Pictures:
+def windows(size: Pixels, keys: ProjectorKeys) -> Pictures:
     """Step3-VL: windows over the image at its own size, each brought to 504 pixels."""
     side, longest = keys.side, keys.count("preproc_image_size", 0, least=0) or 3024
     shape = divided(*size)

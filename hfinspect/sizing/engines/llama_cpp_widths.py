@@ -168,12 +168,7 @@ def _heads(inner: dict[str, int], rows: KeysValues | None, heads: int | None) ->
 
 
 def _scan(
-    block: Sequence[Matrix],
-    sums: dict[str, int],
-    inner: dict[str, int],
-    hidden: int,
-    *,
-    runs: bool,
+    block: Sequence[Matrix], sums: dict[str, int], inner: dict[str, int], hidden: int, *, runs: bool
 ) -> int:
     """Of what runs over the tokens: Mamba's projections, what the convolution and the scan give,
     or the projections of a linear attention before and after its convolution."""

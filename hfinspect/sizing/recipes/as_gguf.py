@@ -65,14 +65,14 @@ _TRANSPOSED: Final = frozenset({"gpt2", "jais"})
 #: Model types whose first positions are those of padding, and left out.
 _PADDED: Final = frozenset({"roberta", "xlm-roberta"})
 
-_Shape = tuple[int, ...]
-_Written = list[tuple[str, _Shape]]
+_FileShape = tuple[int, ...]
+_WrittenTensors = list[tuple[str, _FileShape]]
 
 
 class _Group(NamedTuple):
     """What the file holds under one name: the shape of the first tensor, and the names of all."""
 
-    shape: _Shape
+    shape: _FileShape
     names: list[str]
 
 
@@ -226,7 +226,7 @@ class _Converter:
                 return f"blk.{spec.layer}.{own}"
         return gguf_name(spec, self._architecture)
 
-    def _written(self, name: str, group: _Group, groups: _Groups) -> _Written | None:
+    def _written(self, name: str, group: _Group, groups: _Groups) -> _WrittenTensors | None:
         """Names and shapes in the file of what has one name; None where that is not known."""
         shape = group.shape if len(group.names) == 1 else (len(group.names), *group.shape)
         block, _, last = name.rpartition(".")
@@ -264,7 +264,7 @@ class _Converter:
             return [(name, (shape[0] - first, *shape[1:]))]
         return [(name, shape)]
 
-    def _latent(self, start: str, shape: _Shape, groups: _Groups) -> _Written | None:
+    def _latent(self, start: str, shape: _FileShape, groups: _Groups) -> _WrittenTensors | None:
         """Keys and values from the latent, head by head, the keys transposed."""
         output, heads = groups.get(f"{start}attn_output.weight"), self._facts.heads
         if not output or not heads or shape[0] % heads or output.shape[1] % heads:
@@ -276,7 +276,7 @@ class _Converter:
             (f"{start}attn_v_b.weight", (heads, values, rank)),
         ]
 
-    def _three(self, start: str, shape: _Shape, last: str) -> _Written | None:
+    def _three(self, start: str, shape: _FileShape, last: str) -> _WrittenTensors | None:
         """Queries, keys and values apart, by heads; Baichuan's are thirds."""
         heads = self._facts.heads or 0
         kv_heads = heads if self._architecture == "baichuan" else self._facts.kv_heads or heads
@@ -286,12 +286,12 @@ class _Converter:
         counts = (("q", heads), ("k", kv_heads), ("v", kv_heads))
         return [(f"{start}attn_{kind}.{last}", (rows * n, *shape[1:])) for kind, n in counts]
 
-    def _halves(self, start: str, shape: _Shape, last: str) -> _Written | None:
+    def _halves(self, start: str, shape: _FileShape, last: str) -> _WrittenTensors | None:
         """Gates and ups of all experts, in one tensor of (experts, 2 · inner, width) or turned."""
         width = self._facts.width
         if self._architecture in _FUSED:
             return [(f"{start}ffn_gate_up_exps.{last}", shape)]
-        half: _Shape
+        half: _FileShape
         if len(shape) == 2:
             half = (shape[0], shape[1] // 2)
         elif shape[1] == width:
@@ -302,14 +302,14 @@ class _Converter:
             return None
         return [(f"{start}ffn_{kind}_exps.{last}", half) for kind in ("gate", "up")]
 
-    def _gate_and_up(self, start: str, shape: _Shape, last: str) -> _Written | None:
+    def _gate_and_up(self, start: str, shape: _FileShape, last: str) -> _WrittenTensors | None:
         """OpenELM's: the converter cuts in the middle, even what has no gate."""
         if self._config.get("ffn_with_glu") is False:
             return None
         half = (shape[0] // 2, *shape[1:])
         return [(f"{start}ffn_{kind}.{last}", half) for kind in ("gate", "up")]
 
-    def _below_one_another(self, name: str, stem: str, shape: _Shape) -> _Written | None:
+    def _below_one_another(self, name: str, stem: str, shape: _FileShape) -> _WrittenTensors | None:
         """Experts in one matrix of (experts · inner, width), which only the last are turned."""
         experts = self._facts.experts or 0
         if not experts or len(shape) != 2 or shape[0] % experts:
@@ -318,7 +318,7 @@ class _Converter:
         sides = (width, inner) if stem == "ffn_down_exps" else (inner, width)
         return [(name, (experts, *sides))]
 
-    def _shared(self, start: str, stem: str, shape: _Shape) -> _Written:
+    def _shared(self, start: str, stem: str, shape: _FileShape) -> _WrittenTensors:
         """Granite's shared expert, which is the MLP where there are no other experts."""
         ending = "_shexp" if self._facts.experts else ""
         if stem == "shared_down":
@@ -326,7 +326,7 @@ class _Converter:
         half = (shape[0] // 2, *shape[1:])
         return [(f"{start}ffn_{kind}{ending}.weight", half) for kind in ("gate", "up")]
 
-    def _positions(self, tensors: list[GgufTensor]) -> Iterator[tuple[str, _Shape]]:
+    def _positions(self, tensors: list[GgufTensor]) -> Iterator[tuple[str, _FileShape]]:
         """Factors of positions, which no checkpoint holds."""
         rope: Any = self._config.get("rope_parameters") or self._config.get("rope_scaling")
         rope = rope if isinstance(rope, Mapping) else {}
@@ -344,7 +344,7 @@ class _Converter:
                 if isinstance(factors, list) and factors:
                     yield f"rope_factors_{length}.weight", (len(factors),)
 
-    def _typed(self, name: str, shape: _Shape, made_of: tuple[str, ...] = ()) -> GgufTensor:
+    def _typed(self, name: str, shape: _FileShape, made_of: tuple[str, ...] = ()) -> GgufTensor:
         module, _, last = name.rpartition(".")
         plain = module.split(".", 2)[-1] if module.startswith("blk.") else module
         wide = len(shape) < 2 or last != "weight" or module.endswith("_norm")

@@ -125,7 +125,7 @@ class HubClient:
             self._hub_headers("")
             self._pipelines["hub"].prepare(self.endpoint)
 
-    def request_context(
+    def context_of(
         self, repo_id: str, revision: str | None = None, path: str | None = None
     ) -> RequestContext:
         """What a request is for, with what errors need to know about this client."""

@@ -31,7 +31,7 @@ from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .ready_headers import ask_shard_headers
 from .wire.address import origin_text
-from .wire.answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
+from .wire.answer import Answer, BrokenAnswerError, RangePart, UnusableAnswerError
 from .wire.http import IN_FLIGHT
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class HubSource(Source):
         self._listing = listing
         self._deadline = deadline
         self._elsewhere: dict[str, _Elsewhere] = {}
-        self._fronts: dict[str, Part] = {}
+        self._fronts: dict[str, RangePart] = {}
         self._sizes: dict[str, int] = {}
 
     @property
@@ -96,7 +96,7 @@ class HubSource(Source):
             return self._listing
 
     def _ask_listing(self) -> Listing:
-        context = self.request_context(None)
+        context = self.context_of(None)
         check_repo_id(context)
         url = f"{self.client.endpoint}/api/models/{self.repo_id}"
         if self.revision is not None:
@@ -158,7 +158,7 @@ class HubSource(Source):
             return
         if listed is not None and served != listed:
             place = self._elsewhere.get(path)
-            server = origin_text(place.url) if place else self.request_context(path).server
+            server = origin_text(place.url) if place else self.context_of(path).server
             raise NetworkError(
                 self.repo_id,
                 f"{server} has {served:,} bytes",
@@ -182,7 +182,7 @@ class HubSource(Source):
                 data.append(part.data)
         return data + [self.read(path, start, stop) for start, stop in spans[len(data) :]]
 
-    def _joined(self, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    def _joined(self, path: str, spans: Sequence[tuple[int, int]]) -> list[RangePart]:
         """Ranges that one request gives: fewer where the server does not do that, however it says
         so. What else may be wrong shows when they are read one by one."""
         ranges = ",".join(f"{start}-{stop - 1}" for start, stop in spans)
@@ -223,7 +223,7 @@ class HubSource(Source):
                 place = self._elsewhere[path] = answer
             request = Request(
                 place.url,
-                self.request_context(path),
+                self.context_of(path),
                 "cdn",
                 headers,
                 _RANGE_STATUSES,
@@ -235,7 +235,7 @@ class HubSource(Source):
                 # Most likely the signature has expired: request a new one, once.
                 host, refused = origin_text(place.url), error
         ours = UnauthorizedError(
-            self.request_context(path).subject,
+            self.context_of(path).subject,
             f"the storage host {host} refuses access ({refused.status})",
             where=path,
             hint="try again; if it fails again, this network cannot reach the file",
@@ -259,12 +259,7 @@ class HubSource(Source):
             return _Elsewhere(target)
 
         request = Request(
-            url,
-            self.request_context(path),
-            "resolve",
-            headers,
-            _RANGE_STATUSES,
-            deadline=self._deadline,
+            url, self.context_of(path), "resolve", headers, _RANGE_STATUSES, deadline=self._deadline
         )
         return self.client.fetch(request, on_hub)
 
@@ -291,7 +286,7 @@ class HubSource(Source):
         if self.revision not in (None, "main") or index_file not in listing.files:
             return None
         return ask_shard_headers(
-            self.client, listing, self.request_context(index_file), index_file, self._deadline, come
+            self.client, listing, self.context_of(index_file), index_file, self._deadline, come
         )
 
     def reader(self, path: str) -> FileReader:
@@ -326,11 +321,11 @@ class HubSource(Source):
         return self.listing().is_public
 
     def no_such_file(self, path: str) -> EntryNotFoundError:
-        return EntryNotFoundError(self.request_context(path).subject, f"has no file {path}")
+        return EntryNotFoundError(self.context_of(path).subject, f"has no file {path}")
 
-    def request_context(self, path: str | None) -> RequestContext:
+    def context_of(self, path: str | None) -> RequestContext:
         """What a request about a file, or about the model, is for."""
-        return self.client.request_context(self.repo_id, self.revision, path)
+        return self.client.context_of(self.repo_id, self.revision, path)
 
 
 def _range(start: int, stop: int) -> dict[str, str]:
@@ -338,12 +333,12 @@ def _range(start: int, stop: int) -> dict[str, str]:
     return {"range": f"bytes={start}-{stop - 1}", "accept-encoding": "identity"}
 
 
-def _file_part(answer: Answer, path: str, start: int, stop: int) -> Part:
+def _file_part(answer: Answer, path: str, start: int, stop: int) -> RangePart:
     _refuse_page(answer, path)
     return answer.part(start, stop)
 
 
-def _file_parts(answer: Answer, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+def _file_parts(answer: Answer, path: str, spans: Sequence[tuple[int, int]]) -> list[RangePart]:
     _refuse_page(answer, path)
     return answer.parts(spans)
 

@@ -145,7 +145,7 @@ def listed_model(
     deadline: Deadline,
 ) -> ListedModel:
     """What a list would say of one model, by one request. Raises AccessError subclasses."""
-    context = client.request_context(repo_id, revision)
+    context = client.context_of(repo_id, revision)
     check_repo_id(context)
     url = f"{client.endpoint}/api/models/{repo_id}"
     if revision is not None:
@@ -184,7 +184,7 @@ def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedM
             raise BrokenAnswerError("answered something that is not a list of models")
         return [_model(item) for item in items], following
 
-    context = client.request_context("the list of models")
+    context = client.context_of("the list of models")
     return client.fetch(Request(url, context, "api", GZIP, deadline=deadline), handle)
 
 

@@ -188,7 +188,7 @@ class CachedHubSource(Source):
         """The Hub, if it may be asked about a file that the cache does not have."""
         if state.online:
             return self.hub
-        subject = self.hub.request_context(path).subject
+        subject = self.hub.context_of(path).subject
         if path in state.files or not state.complete:
             raise OfflineError(
                 subject,
@@ -204,7 +204,7 @@ class CachedHubSource(Source):
             return self._state
 
     def _open(self) -> _Opened:
-        check_repo_id(self.hub.request_context(None))
+        check_repo_id(self.hub.context_of(None))
         revision = self.hub.revision or "main"
         online = not self.hub.client.offline
         if not online or _FULL_COMMIT.fullmatch(revision):
@@ -213,7 +213,7 @@ class CachedHubSource(Source):
                 return opened
         if not online:
             raise OfflineError(
-                self.hub.request_context(None).subject,
+                self.hub.context_of(None).subject,
                 "is not in the cache, and the network is switched off",
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )

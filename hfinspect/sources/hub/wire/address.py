@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ....core.refs import masked
 from ....core.text import clean
-from .connection import Origin, Target
+from .connection import HttpOrigin, RequestTarget
 
 _PORTS: Final = {"http": 80, "https": 443}
 _LAST_PORT: Final = 65_535
@@ -25,7 +25,7 @@ _PLAIN = re.compile(
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def target_of(url: str) -> tuple[Origin, Target]:
+def target_of(url: str) -> tuple[HttpOrigin, RequestTarget]:
     """Where a request for an address goes. Raises the library's InvalidURL for what is none."""
     plain = _PLAIN.fullmatch(url)
     if plain is None or "/." in plain[4] or _NO_ESCAPE.search(url):
@@ -36,10 +36,12 @@ def target_of(url: str) -> tuple[Origin, Target]:
     if number > _LAST_PORT:
         return _by_library(url)
     header = host if number == usual else f"{host}:{number}"
-    return Origin(scheme, host, number), Target(url, (path or "/") + (query or ""), header)
+    return HttpOrigin(scheme, host, number), RequestTarget(
+        url, (path or "/") + (query or ""), header
+    )
 
 
-def _by_library(url: str) -> tuple[Origin, Target]:
+def _by_library(url: str) -> tuple[HttpOrigin, RequestTarget]:
     from .http_library import http_library
 
     read: Any = http_library().URL(url)
@@ -50,9 +52,9 @@ def _by_library(url: str) -> tuple[Origin, Target]:
     if read.userinfo:  # https://me:password@mirror
         secret = b64encode(f"{read.username}:{read.password}".encode())
         login = f"Basic {secret.decode()}"
-    origin = Origin(scheme, read.raw_host.decode("ascii"), read.port or _PORTS[scheme])
+    origin = HttpOrigin(scheme, read.raw_host.decode("ascii"), read.port or _PORTS[scheme])
     path, host = read.raw_path.decode("ascii"), read.netloc.decode("ascii")
-    return origin, Target(str(read), path, host, login)
+    return origin, RequestTarget(str(read), path, host, login)
 
 
 def is_same_host(endpoint: str, url: str) -> bool:

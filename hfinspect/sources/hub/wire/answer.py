@@ -60,7 +60,7 @@ class TooLongError(Exception):
         super().__init__(limit)
 
 
-class Part(NamedTuple):
+class RangePart(NamedTuple):
     """Some bytes of a file, and the file's size if the answer says it."""
 
     data: bytes
@@ -134,7 +134,7 @@ class Answer:
             raise UnusableAnswerError("answered with a web page where JSON was expected")
         return self.read_body(limit, watch)
 
-    def part(self, start: int, stop: int) -> Part:
+    def part(self, start: int, stop: int) -> RangePart:
         """Bytes ``start`` to ``stop`` (half-open) of the file, by whatever means were answered."""
         if self.status == 206:
             return self._partial(start, stop)
@@ -142,7 +142,7 @@ class Answer:
             return self._past_the_end(start)
         return self._front_of_whole(start, stop)
 
-    def parts(self, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    def parts(self, spans: Sequence[tuple[int, int]]) -> list[RangePart]:
         """Several ranges (ascending, apart), or fewer of them where the server does not do that:
         the first one, or none. RFC 9110, 14.6."""
         kind, boundary = _multipart(self.headers.get("content-type", ""))
@@ -162,7 +162,7 @@ class Answer:
             self.status == 206 and content_range.startswith(f"bytes {start}-")
         )
 
-    def _partial(self, start: int, stop: int) -> Part:
+    def _partial(self, start: int, stop: int) -> RangePart:
         content_range = self.headers.get("content-range", "").strip()
         match = _CONTENT_RANGE.fullmatch(content_range)
         if not content_range and not self._coding and self._declared_length == stop - start:
@@ -178,7 +178,7 @@ class Answer:
             )
         return self._just(first, last + 1, size)
 
-    def _just(self, start: int, stop: int, size: int | None) -> Part:
+    def _just(self, start: int, stop: int, size: int | None) -> RangePart:
         """The body, which is to be these bytes of a file."""
         data = bytearray()
         for piece in self._pieces():
@@ -187,17 +187,17 @@ class Answer:
                 raise BrokenAnswerError("sent more bytes than its head says")
         if len(data) != stop - start:
             raise BrokenAnswerError("sent fewer bytes than its head says")
-        return Part(bytes(data), size)
+        return RangePart(bytes(data), size)
 
-    def _past_the_end(self, start: int) -> Part:
+    def _past_the_end(self, start: int) -> RangePart:
         match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
         size = int(match[3]) if match and match[3] != "*" else None
         if size is not None and size > start:
             raise UnusableAnswerError(f"says byte {start} is past the end of {size} bytes")
         self.drain()
-        return Part(b"", size)
+        return RangePart(b"", size)
 
-    def _front_of_whole(self, start: int, stop: int) -> Part:
+    def _front_of_whole(self, start: int, stop: int) -> RangePart:
         """The server ignores Range: take the bytes as they pass and hang up."""
         if start > MAX_SKIPPED_BYTES:
             raise UnusableAnswerError(
@@ -205,13 +205,13 @@ class Answer:
             )
         size = None if self._coding else self._declared_length
         if size is not None and size <= start:
-            return Part(b"", size)
+            return RangePart(b"", size)
         data = bytearray()
         for piece in self._pieces():
             data += piece
             if len(data) >= stop and len(data) != size:
-                return Part(bytes(data[start:stop]), size)
-        return Part(bytes(data[start:stop]), len(data))
+                return RangePart(bytes(data[start:stop]), size)
+        return RangePart(bytes(data[start:stop]), len(data))
 
     @property
     def _coding(self) -> str:
@@ -259,12 +259,12 @@ def _multipart(content_type: str) -> tuple[bool, bytes]:
     return is_multipart, value.strip().strip('"').encode("latin-1", "replace")
 
 
-def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]]) -> list[Part]:
+def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]]) -> list[RangePart]:
     """The parts of a multipart body, in the order of ``spans``; none unless it has just these.
 
     A part's length is what its own Content-Range says, so data may hold anything.
     """
-    parts: list[Part] = []
+    parts: list[RangePart] = []
     at = body.find(b"--" + boundary + b"\r\n")
     for start, stop in spans:
         head_end = body.find(b"\r\n\r\n", at, at + MAX_PART_HEAD_BYTES)
@@ -278,7 +278,7 @@ def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]])
         data = body[begin : begin + last + 1 - first]
         if (first, last + 1) != (start, min(stop, size)) or len(data) != last + 1 - first:
             return []
-        parts.append(Part(data, size))
+        parts.append(RangePart(data, size))
         at = begin + len(data) + 2
         if body[at - 2 : at] != b"\r\n":
             return []

@@ -104,7 +104,7 @@ class _Backend:
         return getattr(self._inner, name)
 
 
-class _Stream:
+class _BoundedStream:
     """One connection: every wait is cut to what is left of the request's time."""
 
     def __init__(self, inner: Any, library: Any) -> None:
@@ -140,9 +140,9 @@ class _Stream:
 
 def _connected(
     connect: Callable[[float | None], Any], timeout: float | None, library: Any
-) -> _Stream:
+) -> _BoundedStream:
     """A connection that is made in what is left of the time, where there is a limit."""
     over = library.ConnectTimeout
     wait = time_left(timeout, over)
     stream = connect(None) if wait is None else elsewhere(lambda: connect(wait), wait, over)
-    return _Stream(stream, library)
+    return _BoundedStream(stream, library)

@@ -45,7 +45,7 @@ class BrowserSession:
 
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Any) -> Iterator[BrowserReply]:
-        """As in ``Session``, but that redirects are followed."""
+        """As in ``HttpSession``, but that redirects are followed."""
         request = self._js.XMLHttpRequest.new()
         request.open("GET", url, False)
         request.responseType = "arraybuffer"
@@ -62,7 +62,7 @@ class BrowserSession:
         yield BrowserReply(request, url)
 
     def close(self) -> None:
-        """As in ``Session``; there is nothing to close."""
+        """As in ``HttpSession``; there is nothing to close."""
 
 
 def _headers(text: str) -> dict[str, str]:

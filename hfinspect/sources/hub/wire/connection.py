@@ -63,7 +63,7 @@ class UnsendableError(WireError):
     """A request that would not arrive as what it is."""
 
 
-class Origin(NamedTuple):
+class HttpOrigin(NamedTuple):
     """What a connection leads to."""
 
     scheme: str
@@ -71,7 +71,7 @@ class Origin(NamedTuple):
     port: int
 
 
-class Target(NamedTuple):
+class RequestTarget(NamedTuple):
     """What is requested of an origin: ``host`` is the header of this name; ``login`` is the
     Authorization that an address with a password stands for."""
 
@@ -319,7 +319,7 @@ def _decoded(head: bytes) -> str:
 class Connection:
     """A connection to ``origin``, opened by ``open``. ``kept_since`` is when it became idle."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: HttpOrigin) -> None:
         self.origin = origin
         self.kept_since = 0.0
         self._stream: Stream | None = None
@@ -356,7 +356,7 @@ class Connection:
 
     def exchange(
         self,
-        target: Target,
+        target: RequestTarget,
         headers: Mapping[str, str],
         wait: float | None,
         on_done: Callable[[bool], None],
@@ -385,7 +385,7 @@ class Connection:
             self._stream.end()
 
 
-def _request_bytes(target: Target, headers: Mapping[str, str]) -> bytes:
+def _request_bytes(target: RequestTarget, headers: Mapping[str, str]) -> bytes:
     """A request. Raises UnsendableError where a header would be more than one."""
     lines = [f"GET {target.path} HTTP/1.1", f"Host: {target.host}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

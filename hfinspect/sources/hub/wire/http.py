@@ -37,7 +37,7 @@ class Times(NamedTuple):
         return self.deadline.left()
 
 
-class Session(Protocol):
+class HttpSession(Protocol):
     """Sends requests, and keeps connections for the next ones."""
 
     def sent(
@@ -57,7 +57,7 @@ class OwnSession:
 
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Reply]:
-        """As in ``Session``."""
+        """As in ``HttpSession``."""
         _check_online()
         origin, target = target_of(url)
         if target.login is not None:
@@ -72,7 +72,7 @@ class OwnSession:
             reply.close()
 
     def close(self) -> None:
-        """As in ``Session``."""
+        """As in ``HttpSession``."""
         self._transport.close()
 
 
@@ -84,7 +84,7 @@ class LibrarySession:
 
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
-        """As in ``Session``."""
+        """As in ``HttpSession``."""
         request = self._client.build_request("GET", url, headers=headers, timeout=times.wait)
         with limited(times.head):
             response = self._client.send(request, stream=True, follow_redirects=False)
@@ -95,7 +95,7 @@ class LibrarySession:
             response.close()
 
     def close(self) -> None:
-        """As in ``Session``."""
+        """As in ``HttpSession``."""
         self._client.close()
 
 
@@ -119,14 +119,14 @@ def _check_online() -> None:
         raise OfflineModeIsEnabled
 
 
-def users_session() -> Session:
+def users_session() -> HttpSession:
     """huggingface_hub's session."""
     from huggingface_hub import get_session
 
     return LibrarySession(get_session())
 
 
-def own_session(connections: int, *, secure: bool = False) -> Session | None:
+def own_session(connections: int, *, secure: bool = False) -> HttpSession | None:
     """A session like huggingface_hub's own, with a pool that fits; None if the user set another.
     ``secure``: its first address is one of https, so authorities are read while it connects."""
     if sys.platform == "emscripten":

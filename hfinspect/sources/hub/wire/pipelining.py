@@ -9,7 +9,7 @@ from typing import Any
 
 from ...descriptors import at_once
 from ...waiting import interruptible
-from .http import IN_FLIGHT, Session, Times, own_session, users_session
+from .http import IN_FLIGHT, HttpSession, Times, own_session, users_session
 
 
 class SessionPool:
@@ -22,7 +22,7 @@ class SessionPool:
         for _ in range(self._most):
             self._slots.put(None)
         self._lock = threading.Lock()
-        self._own: list[Session | None] = []  # one, or None where the user has set another
+        self._own: list[HttpSession | None] = []  # one, or None where the user has set another
         self._pid = 0
 
     @contextmanager
@@ -39,7 +39,7 @@ class SessionPool:
         """Make the session of a first request to an address."""
         self._session(url)
 
-    def _session(self, url: str) -> Session:
+    def _session(self, url: str) -> HttpSession:
         """Our own session; where the user has set one for huggingface_hub, that."""
         with self._lock:
             if self._pid != os.getpid():  # after a fork the sockets are the parent's

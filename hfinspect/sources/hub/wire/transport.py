@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Final
 from .connection import (
     BrokenConnectionError,
     Connection,
+    HttpOrigin,
     NoConnectionError,
-    Origin,
     Reply,
-    Target,
+    RequestTarget,
     TooSlowError,
 )
 
@@ -48,7 +48,11 @@ class Transport:
         self._closed = False
 
     def sent(
-        self, origin: Origin, target: Target, headers: Mapping[str, str], wait: float | None
+        self,
+        origin: HttpOrigin,
+        target: RequestTarget,
+        headers: Mapping[str, str],
+        wait: float | None,
     ) -> Reply:
         """The answer to a GET request, its body not yet read; each wait lasts at most ``wait``
         seconds. Raises WireErrors."""
@@ -66,7 +70,7 @@ class Transport:
             raise
         return reply
 
-    def _taken(self, origin: Origin) -> Connection | None:
+    def _taken(self, origin: HttpOrigin) -> Connection | None:
         """An idle connection that leads there; None where a new one must be opened."""
         with self._lock:
             self._busy += 1
@@ -80,7 +84,7 @@ class Transport:
                 self._idle.pop(0).end()
         return None
 
-    def _opened(self, origin: Origin, wait: float | None) -> Connection:
+    def _opened(self, origin: HttpOrigin, wait: float | None) -> Connection:
         connection = Connection(origin)
         try:
             connection.open(wait, self._tls)
@@ -93,7 +97,7 @@ class Transport:
     def _exchanged(
         self,
         connection: Connection,
-        target: Target,
+        target: RequestTarget,
         headers: Mapping[str, str],
         wait: float | None,
         *,
