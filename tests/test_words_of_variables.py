@@ -13,9 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
 
 #: Lines of Python in the package. The aim is the issue's: what families and tables repeat becomes
 #: data. Whoever makes the package shorter lowers the limit; more than that needs a reason: the last
-#: was the images of eight more model types.
+#: was names that say what a value is, which are longer than ``made`` and ``given``.
 AIM = 75_000
-LONGEST = 112_299
+LONGEST = 112_380
 
 #: Participles that say nothing of a value: a list of shards is ``shards``, not ``found``.
 VAGUE = frozenset("found said held whole wish kept".split())
