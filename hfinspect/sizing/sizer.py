@@ -132,7 +132,7 @@ def _check_stages(prediction: Prediction, layers: Sequence[CachedLayer]) -> None
 
 @dataclass(frozen=True)
 class StageLayers:
-    """The layers of one stage, what each of its devices counted of them, and its weights."""
+    """The layers of one stage, what each of its devices keeps of them, and its weights."""
 
     part: range
     layers: Sequence[CachedLayer]
@@ -225,7 +225,7 @@ class Sizer:
         return replace(one, cache_bytes=size)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
-        """Bytes that each layer counted; equal ones are computed once."""
+        """Bytes that each layer keeps; equal ones are computed once."""
         request = replace(self.cache_request, tokens=context, batch=batch)
         each = self._layer_caches.items()
         sizes = {layer: cache_bytes(*counted, request) for layer, counted in each}
