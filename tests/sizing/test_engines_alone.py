@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,8 +19,6 @@ from hfinspect.trees.cache_layout import KeysValues
 PACKAGE = Path(hfinspect.__file__).parent
 #: Where names stand: the engines themselves, and the choices that users have.
 OWN = ("sizing/engines/", "core/choices.py")
-#: How often other files look whether a user named an engine at all.
-DEFAULTS = {"scanning/engine.py": 1}
 #: Names that mean an engine wherever they stand; ``logical`` and ``transformers`` mean more.
 ONLY_ENGINES = frozenset(NAMES) - {"logical", "transformers"}
 #: Modules of the folder that are no single engine.
@@ -115,7 +112,7 @@ def test_no_other_file_tests_which_engine_it_is() -> None:
         if not inner.startswith(OWN)
         for line, why in _tests_of_an_engine(path.read_text(encoding="utf-8"))
     ]
-    assert Counter(line.partition(":")[0] for line in found) == DEFAULTS, found
+    assert not found
 
 
 @pytest.mark.parametrize(
