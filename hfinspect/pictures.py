@@ -1,4 +1,4 @@
-"""The verbs behind pages and pictures: all that one shows, from one trip to the model."""
+"""The verbs behind pages and pictures: all that one shows, from one run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PortraitCall(ReadOptions):
 
 @called_with(PortraitCall)
 def portrait(call: PortraitCall) -> Portrait:
-    """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
+    """All that a page about a model shows, from one run: what ``inspect`` returns, the
     derivation, memory at every context, and an audit of what was read. ``brief``: what a picture
     of its areas shows, without these three.
 
@@ -207,7 +207,7 @@ def _portrait(
 
 @called_with(MemoryCall)
 def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
-    """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
+    """What ``memory`` returns for the same arguments and, from the same run, the curves of the
     model on one device; None where its cache is not known."""
     from .inspecting.media_read import with_media
     from .sizing.curves import curves

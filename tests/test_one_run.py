@@ -1,4 +1,4 @@
-"""A trip enters each room once: one prediction, one result."""
+"""A run enters each room once: one prediction, one result."""
 
 from __future__ import annotations
 

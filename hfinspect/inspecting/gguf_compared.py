@@ -1,4 +1,4 @@
-"""A GGUF file next to what its config.json, or else its own key-values, promise."""
+"""A GGUF file next to what its config.json, or else its own key-values, predict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class HeldTensors(NamedTuple):
 
 def expected_of(file_tensors: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
     """``prediction`` is that of the file ``where``, None where there is none or it is not in the
-    catalog; then the key-values promise, if their architecture is known."""
+    catalog; then the key-values predict, if their architecture is known."""
     facts = describe(file_tensors.metadata)
     if facts.architecture is None or facts.type != "model":
         return Expected()

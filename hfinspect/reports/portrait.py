@@ -56,7 +56,7 @@ class PartPortrait:
 
 @dataclass(frozen=True)
 class Portrait:
-    """All that one trip to a model has learned. What is not known is the reason, as text.
+    """All that one run has learned. What is not known is the reason, as text.
 
     Fields:
         inspection: what is inside

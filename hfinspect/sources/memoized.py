@@ -1,4 +1,4 @@
-"""One model read by two trips, an inspection and an audit: what the first has read costs the second
+"""One model read by two runs, an inspection and an audit: what the first has read costs the second
 nothing."""
 
 import threading

@@ -78,7 +78,7 @@ def errors_about(ref: ModelRef) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Access:
-    """How targets are reached: one value for all that a trip needs of the network.
+    """How targets are reached: one value for all that a run needs of the network.
 
     ``token`` as in huggingface_hub (None is the saved one, False none). ``timeout`` is in seconds
     from the opening of each target, or one deadline for all of them. ``client`` shares connections

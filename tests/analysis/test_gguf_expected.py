@@ -198,7 +198,7 @@ def test_a_tensor_that_nothing_promises() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "promised"),
+    ("name", "shape", "predicted"),
     [
         ("token_embd.weight", (65, 16), (64, 16)),
         ("blk.0.ffn_down_exps.weight", (3, 16, 8), (4, 16, 8)),
@@ -206,12 +206,12 @@ def test_a_tensor_that_nothing_promises() -> None:
     ],
 )
 def test_a_tensor_of_another_size(
-    name: str, shape: tuple[int, ...], promised: tuple[int, ...]
+    name: str, shape: tuple[int, ...], predicted: tuple[int, ...]
 ) -> None:
     def change(tensors: dict[str, TensorInfo]) -> None:
         tensors[name] = info(name, shape)
 
-    assert comparison_of(change).expectation.reshaped == {name: (shape, promised)}
+    assert comparison_of(change).expectation.reshaped == {name: (shape, predicted)}
 
 
 def test_a_transposed_tensor_is_no_difference() -> None:

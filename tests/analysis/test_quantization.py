@@ -30,8 +30,8 @@ def test_a_twin_has_the_parameters_of_the_original(name: str, tmp_path: Path) ->
     """In total, by component and by tensor; known architecture."""
     twin = TWINS[name]()
     found = write(tmp_path, twin)
-    promised = hfinspect.predict(twins.CONFIG)
-    assert found.parameters == found.logical == promised.parameters
+    predicted = hfinspect.predict(twins.CONFIG)
+    assert found.parameters == found.logical == predicted.parameters
     assert found.expectation is not None
     assert found.expectation.agrees, found.expectation
     whole = hfinspect.inspect(twins.CONFIG)
@@ -109,11 +109,11 @@ def test_modules_left_out_stay_as_they_are(tmp_path: Path) -> None:
     tensors = {k: v for k, v in twin.tensors.items() if ".layers.0." not in k}
     tensors |= {k: v for k, v in twins.original().items() if ".layers.0." in k}
     found = write(tmp_path, twin._replace(tensors=tensors))
-    promised = hfinspect.predict(twins.CONFIG).parameters
-    assert found.parameters == promised
+    predicted = hfinspect.predict(twins.CONFIG).parameters
+    assert found.parameters == predicted
     assert found.quantization is not None
     assert found.quantization.packed_parameters is not None
-    assert found.quantization.packed_parameters < promised // 2
+    assert found.quantization.packed_parameters < predicted // 2
 
 
 def test_shapes_win_over_a_lying_config(tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_templates_without_tensors_have_no_place() -> None:
 def test_memory_is_summed_without_making_a_tensor(more: dict[str, Any]) -> None:
     """And every sum is that of the tensors one by one."""
     config = expert_model(256)
-    wish = memory_request(MemoryOptions(**more))
+    request = memory_request(MemoryOptions(**more))
     found, prediction = hfinspect.inspect(config), hfinspect.predict(config)
-    folded = plan(found, prediction, wish)
+    folded = plan(found, prediction, request)
     assert folded.training is not None or folded.fits is not None or folded.weights.per_device
     assert not any(map(are_made, (found.tensors, prediction.tensors, prediction.specs)))
-    assert plan(replace(found, tensors=tuple(found.tensors)), prediction, wish) == folded
+    assert plan(replace(found, tensors=tuple(found.tensors)), prediction, request) == folded

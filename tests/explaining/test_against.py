@@ -235,12 +235,12 @@ def way(value: int, touches: str, cost: int = 1) -> Counting:
     return Counting(f"{value}{touches}", "", number(value), frozenset(touches), cost)
 
 
-WAYS = st.lists(
+CONVENTIONS = st.lists(
     st.builds(way, st.integers(-40, 40).filter(bool), st.text("abcdefgh", max_size=2)), max_size=9
 )
 
 
-@given(WAYS, st.integers(-120, 120).filter(bool))
+@given(CONVENTIONS, st.integers(-120, 120).filter(bool))
 def test_the_search_finds_the_smallest_sets(ways: list[Counting], difference: int) -> None:
     """As trying every subset does."""
     sizes = []

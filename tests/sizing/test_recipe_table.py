@@ -24,8 +24,8 @@ MIXTRAL = str(MODELS / "mixtral-8x7b")
 MAMBA = str(MODELS / "mamba-2.8b")
 
 
-def rows_of(target: Any, **wishes: Any) -> dict[str, hfinspect.RecipeFits]:
-    return {row.size.name: row for row in hfinspect.memory(target, **wishes).recipes}
+def rows_of(target: Any, **options: Any) -> dict[str, hfinspect.RecipeFits]:
+    return {row.size.name: row for row in hfinspect.memory(target, **options).recipes}
 
 
 def test_each_row_is_the_whole_sum() -> None:

@@ -252,7 +252,7 @@ def measured_config(model: str) -> dict[str, Any]:
 def measured_wish(setting: str) -> dict[str, Any]:
     """The words of ``vramcalc``'s table: ``bf16 b=1 s=2048 sdpa lora=16 amp ckpt``."""
     words = setting.split()
-    wish: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "seq": 2048,
         "attention": "eager" if "eager" in words else "sdpa",
         "checkpointing": "ckpt" in words,
@@ -260,8 +260,8 @@ def measured_wish(setting: str) -> dict[str, Any]:
         "precision": "amp" if "amp" in words else "bf16",
     }
     if "lora=16" in words:
-        wish |= {"train": "lora", "rank": 16, "targets": "q_proj,k_proj,v_proj,o_proj"}
-    return wish
+        arguments |= {"train": "lora", "rank": 16, "targets": "q_proj,k_proj,v_proj,o_proj"}
+    return arguments
 
 
 def _measured(row: dict[str, Any]) -> float | str | None:

@@ -13,7 +13,7 @@ from hfinspect.sources.parsed_in_memory import MAX_BYTES_PARSED, ParsedInMemory
 from hfinspect.sources.source import Source
 
 #: What asks a source for something that the base class may not know.
-GUESSED = re.compile(r"(?:get|has)attr\((?:self\.)?_?(?:source|inner|opened|remembering)\b")
+GUESSED = re.compile(r"(?:get|has)attr\((?:self\.)?_?(?:source|inner|opened|memoized)\b")
 
 
 def test_a_layer_passes_every_question_on() -> None:

@@ -38,7 +38,7 @@ class _ModuleReading:
 
 def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, predicted_for: str = "") -> None:
     """Every module by ``read``, which looks at names only to write them down. If it needs the
-    promise of a name, that is the one of the module's ``predicted_for``.
+    prediction of a name, that is the one of the module's ``predicted_for``.
 
     Modules with something to say of them by name (findings) are read one by one.
     """

@@ -321,7 +321,7 @@ class Collector:
         scans: dict[str, Scans],
         errors: dict[str, HfinspectError],
     ) -> None:
-        """Pickles and archives of pickles under names that promise none."""
+        """Pickles and archives of pickles under names that say none."""
         paths, left = to_sniff(entries, local=self.source.is_near)
         if left:
             what = f"whether {left:,} more files are pickles"
