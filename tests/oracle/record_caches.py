@@ -275,7 +275,7 @@ def record_traced(name: str) -> None:
     found = recorded_traced(name)
     for line in differing(before, found):
         print(f"{path.stem} {line}", flush=True)
-    if found or before:
+    if before or any("architecture" in row for row in found.values()):
         take(path.stem, before, found)
 
 
@@ -290,7 +290,7 @@ def mark(path: Path) -> None:
     left: dict[str, Any] = {}
     for entry in trace["classes"].values():
         entry.pop("cache", None)
-    for cache in _candidates(trace):
+    for cache in _candidates(trace) if shown else ():
         marked = {own: {**entry, "cache": cache} for own, entry in trace["classes"].items()}
         left = _differing({**trace, "classes": marked}, path)
         for own in shown:

@@ -224,8 +224,14 @@ def take_new(library: Transformers, report: Report, *, dry: bool) -> None:
                 report.add(TAKEN, f"{kind} {name}")
             else:
                 reasons = json.loads(LEFT_OUT.read_text())[library.name]
-                why = reasons.get(f"{kind} {name}")
-                report.add(REFUSED, f"{kind} {name}: {why or (printed.splitlines() or ['?'])[-1]}")
+                why = reasons.get(f"{kind} {name}") or _last_words(printed)
+                report.add(REFUSED, f"{kind} {name}: {why}")
+
+
+def _last_words(printed: str) -> str:
+    """Why a recorder wrote nothing."""
+    lines = printed.splitlines() or ["it printed nothing"]
+    return next((line for line in lines if "not written" in line), lines[-1]).strip()
 
 
 def retake(library: Transformers, kind: str) -> str:

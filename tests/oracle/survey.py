@@ -118,8 +118,9 @@ def outcome(family: str) -> Outcome:
         try:
             built = record_default({**record, **names}, record["architecture"])
         except Exception as error:
-            change = Change("not built", place[0], f"{place[1]}: {type(error).__name__} {error}")
-            done.changed.append(str(change)[:200])
+            why = " ".join(str(error).split())[:160]
+            change = Change("not built", place[0], f"{place[1]}: {type(error).__name__} {why}")
+            done.changed.append(str(change))
             continue
         if built["digest"] != record["digest"]:
             done.changed.append(str(Change("tensors changed", *place)))
