@@ -59,9 +59,9 @@ def first_of(names: Sequence[str], most: int, more: str = "more") -> str:
     return ", ".join(names[:most]) + (f" and {left:,} {more}" if left > 0 else "")
 
 
-def shape_text(shape: Iterable[int], times: str = "x") -> str:
+def shape_text(shape: Iterable[int], sign: str = "x") -> str:
     """``32x64``; ``scalar`` of none."""
-    return times.join(str(int(size)) for size in shape) or "scalar"
+    return sign.join(str(int(size)) for size in shape) or "scalar"
 
 
 def with_rounded(number: int) -> str:

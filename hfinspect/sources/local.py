@@ -12,8 +12,7 @@ from ..core.paths import why_unsafe
 from ..core.refs import OriginKind
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError
 from .local_paths import refuse_outside
-from .pool import outcome
-from .source import DiskSource, FileEntry, Origin
+from .source import DiskSource, FileEntry, Origin, outcome
 
 T = TypeVar("T")
 

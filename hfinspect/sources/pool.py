@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ..errors import HfinspectError
+from .source import outcome
 from .threads import DaemonThreads
 from .waiting import result_of
 
@@ -29,11 +30,3 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
         return [*(result_of(future) for future in futures), *own]
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
-
-
-def outcome(task: Callable[[], T]) -> T | HfinspectError:
-    """The result of a task, or its HfinspectError."""
-    try:
-        return task()
-    except HfinspectError as error:
-        return error

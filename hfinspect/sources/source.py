@@ -174,3 +174,11 @@ class ParsedCache(Protocol):
         """From now on this, and no more the bytes that were read for it of the file, and of those
         that it is kept ``instead_of``."""
         ...
+
+
+def outcome(task: Callable[[], T]) -> T | HfinspectError:
+    """The result of a task, or its HfinspectError."""
+    try:
+        return task()
+    except HfinspectError as error:
+        return error

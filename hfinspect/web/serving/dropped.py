@@ -17,8 +17,7 @@ from ...core.paths import why_unsafe
 from ...core.refs import Origin
 from ...errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError, UsageError
 from ...sources.local_paths import mount, unmount
-from ...sources.pool import outcome
-from ...sources.source import FileEntry, Source
+from ...sources.source import FileEntry, Source, outcome
 from ...sources.waiting import interruptible
 
 T = TypeVar("T")
