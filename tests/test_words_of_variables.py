@@ -13,9 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
 
 #: Lines of Python in the package. The aim is the issue's: what families and tables repeat becomes
 #: data. Whoever makes the package shorter lowers the limit; more than that needs a reason: the last
-#: was names that say what a value is, which are longer than ``made`` and ``given``.
+#: was rules of what a pass takes of types that had none (their tables are data).
 AIM = 75_000
-LONGEST = 112_380
+LONGEST = 112_490
 
 #: Participles that say nothing of a value: a list of shards is ``shards``, not ``found``.
 VAGUE = frozenset("found said held whole wish kept".split())

@@ -250,9 +250,10 @@ def _with_cache(
 
 
 def _without_rule(inspection: Inspection, engine: Engine) -> str:
+    where = f" in {engine.name} {engine.version}" if engine.version else ""
     return (
-        f"no rule says what a pass of {inspection.model_type} takes in {engine.name} "
-        f"{engine.version}: its code was not compared with one, or keeps more"
+        f"no rule says what a pass of {inspection.model_type} takes{where}: its code was not "
+        "compared with one, or keeps more"
     )
 
 

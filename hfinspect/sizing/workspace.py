@@ -95,13 +95,13 @@ class WorkspaceLimit:
 
     @cached_property
     def token_table(self) -> tuple[int, int]:
-        """Rows and width of the largest token table."""
+        """Rows and width of the largest token table; without one, as the config says them."""
         best = (0, 0)
         for module in each_module(self.root):
             weight = module.children.get("weight")
             if module.kind == "token" and isinstance(weight, Parameter):
                 best = max(best, (int(weight.shape[0]), int(weight.shape[1])))
-        return best
+        return best if all(best) else (self.facts.vocabulary or 0, self.facts.width or 0)
 
     @cached_property
     def _widest_block(self) -> int:

@@ -16,8 +16,10 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.sizing.workspace_models import MODELS
+from tests.sizing.workspace_models import MODELS as FIRST
+from tests.sizing.workspace_types import TYPES
 
+MODELS = {**FIRST, **TYPES}
 RECORD = Path(__file__).parents[2] / "fixtures" / "oracle" / "transformers_workspace.json"
 
 
@@ -40,9 +42,25 @@ CASES = (
     Case("eager", False, 1, 384, False),
     Case("", True, 2, 96, True),
 )
+#: More of models in ``TYPES``: what grows with the square of the tokens is the most there.
+LONG = (Case("", False, 1, 1536, False), Case("", False, 3, 700, True))
 #: Latents have heads of two widths, which no fused kernel of torch's takes on a CPU.
-_EAGER = ("deepseek_v3",)
-_OF_SOUND = ("whisper", "speech_to_text", "moonshine")
+_EAGER = (
+    *("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note_text"),
+    *("glm4_moe_lite", "glm_moe_dsa", "hy_v4", "longcat_flash", "youtu"),
+)
+_OF_SOUND = ("whisper", "speech_to_text", "moonshine", "speecht5")
+#: Classes that no AutoModel of texts or sounds gives.
+_CLASSES = {
+    "pop2piano": "Pop2PianoForConditionalGeneration",
+    "glm5_next": "Glm5NextForConditionalGeneration",
+    "minicpm_ocr": "MiniCPMOcrForConditionalGeneration",
+    "minicpmv4_6": "MiniCPMV4_6ForConditionalGeneration",
+    "minicpmv4_7": "MiniCPMV4_7ForConditionalGeneration",
+    "nemotron_h_omni": "NemotronH_Omni_Reasoning_V3",
+    "t5gemma2": "T5Gemma2ForConditionalGeneration",
+    "udop": "UdopForConditionalGeneration",
+}
 #: Of sound for each token of Moonshine's encoder, the steps of its convolutions.
 _SAMPLES = 64 * 3 * 2
 #: Tokens that a call generates.
@@ -100,7 +118,8 @@ def _inputs(config: Any, case: Case) -> dict[str, Any]:
     """What a call is given."""
     import torch
 
-    ids = torch.randint(3, config.vocab_size, (case.batch, case.tokens))
+    text = config.get_text_config()
+    ids = torch.randint(3, text.vocab_size - 16, (case.batch, case.tokens))
     mask = torch.ones_like(ids)
     if not config.is_encoder_decoder:
         if case.padded:
@@ -117,11 +136,18 @@ def _inputs(config: Any, case: Case) -> dict[str, Any]:
     if config.model_type == "speech_to_text":
         sound = torch.randn(case.batch, 4 * seen, config.input_feat_per_channel).bfloat16()
         return {"input_features": sound, "decoder_input_ids": ids}
+    if config.model_type == "speecht5":
+        sound = torch.randn(case.batch, 320 * (seen + 1)).bfloat16()
+        return {"input_values": sound, "decoder_input_ids": ids}
     text = torch.randint(3, config.vocab_size, (case.batch, seen))
     mask = torch.ones_like(text)
     if case.padded:
         mask[0, : seen // 2] = 0
-    return {"input_ids": text, "attention_mask": mask, "decoder_input_ids": ids}
+    if config.model_type == "pop2piano":
+        sound = torch.randn(case.batch, seen, config.d_model).bfloat16()
+        return {"input_features": sound, "attention_mask": mask, "decoder_input_ids": ids}
+    boxes = {"bbox": torch.zeros(*text.shape, 4)} if config.model_type == "udop" else {}
+    return {"input_ids": text, "attention_mask": mask, "decoder_input_ids": ids, **boxes}
 
 
 def encoder_tokens(name: str, tokens: int, padded: bool, config: dict[str, Any]) -> int:
@@ -176,18 +202,21 @@ def measured(name: str) -> list[list[Any]]:
         auto = "AutoModelForSpeechSeq2Seq" if sound else "AutoModelForSeq2SeqLM"
 
     def made() -> Any:
+        if config.model_type in _CLASSES:
+            named = getattr(transformers, _CLASSES[config.model_type])
+            return named._from_config(config, dtype=torch.bfloat16).eval()
         return getattr(transformers, auto).from_config(config, dtype=torch.bfloat16).eval()
 
-    own = "eager" if name in _EAGER else made().config._attn_implementation
+    own = "eager" if config.model_type in _EAGER else made().config._attn_implementation
     rows = []
-    for case in CASES:
+    for case in CASES + (LONG if name in TYPES else ()):
         if case.attention == own or (case.static and not _keeps_rows_alone(config)):
             continue
         model = made()  # a short prompt changes BigBird-Pegasus for good
         model.set_attn_implementation(case.attention or own)
         try:
             peak, cache = _peak(model, case)
-        except (ValueError, NotImplementedError, RuntimeError) as error:
+        except (ValueError, NotImplementedError, RuntimeError, IndexError) as error:
             print(f"{name} {case}: {error}"[:160])
             continue
         rows.append([name, case.attention or own, *case[1:], peak, cache])

@@ -18,32 +18,23 @@ a the bytes of a number:
   (Pegasus-X); BigBird-Pegasus makes an array of all scores too, and masks of its random blocks in
   int64, or looks at all tokens where there are few
 - NLLB-MoE: a row for each token and each expert
+- T5Gemma: grouped heads, a mask for each kind of window, the last logits; T5Gemma 2 looks at D + E
+  tokens at once
+- ProphetNet: buckets of all pairs of the positions it knows (76 bytes each), and those of each pair
+  and head in int64 and int32 for each token it predicts ahead; logits for each of these too
+- UDOP: buckets of all pairs by where they stand on the page; SpeechT5: its first convolution, 64
+  steps a token, and distances of all pairs
 
 Source: as of ``prompt_pass.py``, read on 2026-11-28.
 """
 
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ...trees.modules import each_module
 from ..workspace import WorkspaceLimit
+from .pass_types import number, value_of
 
-#: Types that add ``final_logits_bias``.
-_LOGITS_TWICE: Final = frozenset(
-    """bart bigbird_pegasus blenderbot blenderbot-small led marian mbart mvp pegasus
-    plbart""".split()
-)
-#: Types whose attention has its own bias in each layer.
-_OWN_BIAS: Final = frozenset({"umt5"})
-#: Types whose softmax is in float32.
-_FLOAT32: Final = frozenset({"moonshine"})
-#: Types that let the scores go after attention, and that keep those of the layer before.
-_LOST: Final = frozenset({"fsmt", "led"})
-_LAST_TOO: Final = frozenset({"longt5"})
-#: Types whose experts count, by ``prompt_pass.widths``.
-_EXPERTS: Final = frozenset({"nllb-moe"})
-#: Types that make an attention anew, in float32, for a prompt that is too short for blocks.
-_MADE_AGAIN: Final = frozenset({"bigbird_pegasus"})
 #: Copies of the last logits in float32 while a token is sampled, next to those of all.
 _COPIES: Final = 5
 #: Bytes of ids and positions for each token.
@@ -59,6 +50,8 @@ class Widths(NamedTuple):
     projected: int = 0
     queries: int = 0
     keys: int = 0
+    index_queries: int = 0  # of an indexer, all heads
+    index_keys: int = 0
 
 
 def encoder_pass(
@@ -68,39 +61,43 @@ def encoder_pass(
     vocabulary, hidden = limit.token_table
     size, heads = limit.size, limit.facts.heads or 1
     seen = tokens if limit.encoder_tokens is None else limit.encoder_tokens
-    own_bias = limit.name in _OWN_BIAS
-    biased = any(module.kind == "relative_position" for module in each_module(limit.root))
-    more = wide.experts if limit.name in _EXPERTS else 0
+    own_bias, made_again = value_of(limit, "own_bias"), value_of(limit, "made_again")
+    decoder_bias = value_of(limit, "biased")
+    biased = decoder_bias or any(m.kind == "relative_position" for m in each_module(limit.root))
+    more = wide.experts if value_of(limit, "experts") else 0
     rows = (4 if own_bias else 6) * hidden
     layer = rows + max(wide.dense, more, 2 * hidden)
     of_encoders = rows + max(wide.encoder, more, 2 * hidden)
     attention = 7 * hidden + 2 * wide.queries
     each = batch if batch > 1 or not biased else 1
+    as_gemma, at_once = value_of(limit, "as_gemma"), value_of(limit, "at_once")
+    kinds = len(limit.windows) * (2 if at_once else 1) if as_gemma else 1
+    repeated = 2 * batch * (tokens + seen) * wide.queries * size * as_gemma
 
     def scores(pairs: int) -> Fraction:
         """Of one attention, next to what stays."""
         if biased and own_bias:
-            return heads * pairs * size * (3 * batch if eager else max(3, 2 * each))
+            return heads * pairs * size * (3 * batch if eager else 2 * each + 1)
         if biased and eager:
             return 2 * heads * pairs * size * batch
         if biased:
             return 2 * heads * pairs * size * each
-        if limit.name in _FLOAT32 and eager:
+        if value_of(limit, "float32") and eager:
             return heads * batch * pairs * (size + 8)
         if eager:
             return 2 * heads * batch * pairs * size
         return batch * pairs * size if batch > 1 else Fraction(0)
 
     def masks(pairs: int) -> Fraction:
-        if batch == 1 and not eager:
+        if batch == 1 and not eager and kinds == 1:
             return Fraction(0)
-        return batch * pairs * (size if eager else Fraction(1))
+        return kinds * batch * pairs * (size if eager else Fraction(1))
 
     def stays(pairs: int) -> Fraction:
         return heads * pairs * size * (biased and not own_bias)
 
     def weights(pairs: int) -> Fraction:
-        lost = not eager or limit.name in _LOST
+        lost = not eager or value_of(limit, "lost")
         return Fraction(0) if lost else heads * batch * pairs * size
 
     own, cross, first = tokens**2, tokens * seen, seen**2
@@ -115,25 +112,39 @@ def encoder_pass(
         in_blocks = blocks.tokens * blocks.stays
         in_blocks += max(blocks.of_layer * of_encoders, blocks.tokens * (attention + blocks.scores))
         # Once it had a short prompt, BigBird-Pegasus looks at all tokens.
-        moment = max(moment if limit.name in _MADE_AGAIN else Fraction(0), batch * in_blocks * size)
+        moment = max(moment if made_again else Fraction(0), batch * in_blocks * size)
     of_encoder += moment
-    if limit.name in _MADE_AGAIN and limit.config.get("attention_type") != "original_full":
+    if made_again and limit.config.get("attention_type") != "original_full":
         made = 3 * 4 * hidden**2 + batch * seen * 4 * hidden * size
         of_encoder = max(of_encoder, made)
+    if limit.name == "udop":  # buckets of where each two tokens stand, in int64
+        buckets = batch * first * (6 * 8 + 1 + 2 * heads * size)
+        of_encoder = max(of_encoder, buckets + batch * seen * 2 * hidden * size)
+    if limit.name == "speecht5":
+        of_encoder = max(of_encoder, *_of_sound(limit, seen, batch, heads))
     given = batch * seen * hidden * size + batch * (tokens + seen) * _IDS
+    if as_gemma:
+        rotary = 8 * len(limit.windows) * (wide.queries // heads)
+        given += (tokens + seen) * rotary
     of_encoder -= sum(
         batch * (seen if item.cross else tokens) * (int(item.key) + int(item.value)) * size
         for layer in limit.layers
         for item in layer.keys_values
     )
-    in_decoder = given + masks(own + cross) + stays(own + cross)
-    in_decoder += weights(own + cross) if limit.name in _LAST_TOO else 0
+    in_decoder = given + masks(own + cross) + stays(own if decoder_bias else own + cross)
+    in_decoder += weights(own + cross) if value_of(limit, "last_too") else 0
+    together = scores(own + cross) if at_once else weights(own) + scores(cross)
     of_decoder = in_decoder + max(
         batch * tokens * layer * size + weights(own + cross),
-        batch * tokens * attention * size + max(scores(own), weights(own) + scores(cross)),
+        batch * tokens * attention * size + repeated + max(scores(own), together),
     )
-    copies = 2 if limit.name in _LOGITS_TWICE else 1
-    one = batch * tokens * vocabulary * size
+    streams = 1
+    if limit.name == "prophetnet":
+        streams += number(limit.config.get("ngram"), 2)
+        in_streams = _of_streams(limit, tokens, batch, streams - 1)
+        of_decoder = in_decoder + max(of_decoder - in_decoder, *in_streams)
+    copies = 2 if value_of(limit, "logits_twice") else 1 if streams == 1 else 1 + streams
+    one = batch * (1 if as_gemma else tokens) * vocabulary * size
     sampled = batch * vocabulary * (size + 4 * _COPIES)
     logits = given + masks(own + cross) + batch * tokens * hidden * size
     logits += max(copies * one, one + sampled)
@@ -141,6 +152,38 @@ def encoder_pass(
     return largest, (
         f"max({max(0, int(of_encoder)):,} of the encoder's {seen:,} tokens, {int(of_decoder):,} "
         f"of the decoder's {tokens:,}, {int(logits):,} with their logits)"
+    )
+
+
+def _of_streams(
+    limit: WorkspaceLimit, tokens: int, batch: int, ahead: int
+) -> tuple[Fraction, Fraction]:
+    """Of ProphetNet's decoder, which predicts so many tokens ``ahead``: while it counts buckets of
+    all positions that it knows, in int64, and while a layer picks those of each pair and head."""
+    hidden, size, heads = limit.token_table[1], limit.size, limit.facts.heads or 1
+    positions = (limit.facts.context or 512) - 1
+    buckets = positions**2 * (4 * 2 * 8 + 8 + 4) + Fraction(batch * tokens * 3 * hidden * size)
+    of_pair = heads * (24 * ahead + (2 * ahead + 3) * size) + 4 * (2 * ahead + 3)
+    each = (12 * ahead + 14) * hidden * size
+    return buckets, batch * (tokens**2 * of_pair + tokens * each)
+
+
+def _of_sound(
+    limit: WorkspaceLimit, seen: int, batch: int, heads: int
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Of SpeechT5's encoder: its first convolution, 64 steps for each token that it gives, the
+    kernel of its positions, and distances of all pairs."""
+    config, hidden, size = limit.config, limit.token_table[1], limit.size
+    widths = config.get("conv_dim")
+    first = number(widths[0] if isinstance(widths, list) and widths else None, 512)
+    kernel = number(config.get("num_conv_pos_embeddings"), 128)
+    groups = number(config.get("num_conv_pos_embedding_groups"), 16)
+    head = hidden // heads
+    pairs = seen**2 * (head * size + 8 + 4 * batch * heads * size)
+    return (
+        2 * batch * 64 * (seen + 1) * first * size,
+        hidden**2 // groups * kernel * size + 4 * batch * (seen + kernel) * hidden * size,
+        pairs + 7 * batch * seen * hidden * size,
     )
 
 
@@ -157,26 +200,26 @@ class _Blocks(NamedTuple):
 def _blocks(limit: WorkspaceLimit, seen: int, heads: int) -> _Blocks | None:
     config = limit.config
     if limit.name == "longt5":
-        block = 1 + _number(config.get("local_radius"), 127)
+        block = 1 + number(config.get("local_radius"), 127)
         scores = 3 * block
         if config.get("encoder_attention_type") == "transient-global":
-            scores += seen // _number(config.get("global_block_size"), 16)
+            scores += seen // number(config.get("global_block_size"), 16)
         in_all = 5 * heads * scores + 4 * limit.token_table[1]
         return _Blocks(_padded(seen, block), seen, in_all, 2 * heads * scores)
     if limit.name == "led":
         window = config.get("attention_window")
         windows = window if isinstance(window, list) else [window]
-        block = max((_number(one, 512) for one in windows), default=512)
+        block = max((number(one, 512) for one in windows), default=512)
         padded = _padded(seen, block)
         return _Blocks(padded, padded, 6 * heads * (block + 1), 6 * (block + 1))
     if limit.name == "pegasus_x":
-        block = _number(config.get("block_size"), 512)
-        of_all = _number(config.get("num_global_tokens"), 32)
+        block = number(config.get("block_size"), 512)
+        of_all = number(config.get("num_global_tokens"), 32)
         staggered = block if config.get("stagger_local_blocks", True) else 0
         padded, scores = _padded(seen, block) + staggered + of_all, block + of_all
         return _Blocks(padded, padded, 4 * heads * scores, 5 * scores)
     if limit.name == "bigbird_pegasus" and config.get("attention_type") != "original_full":
-        block, random = _number(config.get("block_size"), 64), config.get("num_random_blocks", 3)
+        block, random = number(config.get("block_size"), 64), config.get("num_random_blocks", 3)
         random = random if type(random) is int and random >= 0 else 3
         if seen > (5 + 2 * random) * block:
             return _of_big_bird(limit.token_table[1] // heads, heads, seen, block, random)
@@ -195,7 +238,3 @@ def _of_big_bird(head: int, heads: int, seen: int, block: int, random: int) -> _
 
 def _padded(tokens: int, block: int) -> int:
     return -(-tokens // block) * block
-
-
-def _number(value: Any, usual: int) -> int:
-    return value if type(value) is int and value > 0 else usual

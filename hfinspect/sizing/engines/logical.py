@@ -62,8 +62,10 @@ class Logical(RowPerToken):
     def cache_refusal(self, item: KeysValues, dtype: str) -> str:
         return cache_refusal(item, dtype)
 
-    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        return limit.at(min(context, self.step), batch)
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace | None:
+        from .prompt_pass import has_rule  # most runs size nothing
+
+        return limit.at(min(context, self.step), batch) if has_rule(limit) else None
 
     def usable(self, nbytes: int) -> int:
         return nbytes

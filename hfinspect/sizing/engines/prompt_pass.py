@@ -9,87 +9,49 @@ largest of these moments is the limit; of tokens, T = b·N:
   the activation is one kernel and five where it is written out (``gelu_new``, BLOOM's; three of
   ``relu2``). Next to shared experts two rows more.
 - Experts (``grouped_mm`` in integrations/moe.py): for each of the k that serve a token its row and
-  four arrays of the inner width (nine in gpt-oss), or four rows (six where a router with a
-  correction of its scores weights them in float32); and the router's scores.
+  four arrays of the inner width (nine in gpt-oss), or six rows (four where the router weights them
+  in the model's dtype); and the router's scores. Llama 4 gives all tokens to all experts.
 - Attention: 4·h, the projections, three copies of queries while they are rotated, six where that is
   in float32 (Cohere, ERNIE 4.5); with a mask four of queries and two of keys, as keys and values
-  are repeated for each query head. Where latents become heads, three copies of queries more.
+  are repeated for each query head. Where latents become heads, two copies of queries more.
 - A norm in float32: 8·h.
 - The scores of eager attention: heads · b · N² of two float32 and one array (three where attention
   is written in float32), and keys and values repeated; one array stays during the feed-forward
   layer. Falcon's one key head has no fused kernel: torch computes it in float32.
 - Sampling: the last position's logits, and five copies in float32; where ``forward`` has no
   ``logits_to_keep``, logits of all positions.
+- An indexer (DeepSeek-V3.2 and its like): b · N² in float32 of its heads twice, or, of more than
+  one sequence, once and its keys copied for each token; 3 bytes of b · N² and the tokens it chose.
 
-Next to each: rotary tables and positions (GPT-J's for all positions it has); masks of one byte for
-b·N² (of a where eager) for each kind of window, where sequences are padded, a window is shorter
-than the prompt, or the cache is static; and the rows of windowed layers that a DynamicCache lets go
-with the next token only (``DynamicSlidingWindowLayer`` keeps a view of all). The step after the
-prompt takes less.
+Next to each: rotary tables and positions (CTRL's and MPT's for all positions they have); masks of
+one byte for b·N² (of a where eager) for each kind of window, where sequences are padded, a window
+is shorter than the prompt, or the cache is static; and the rows of windowed layers that a
+DynamicCache lets go with the next token only (``DynamicSlidingWindowLayer`` keeps a view of all).
+The step after the prompt takes less.
 
 Source: models/*/modeling_*.py, generation/utils.py (``_sample``), cache_utils.py, masking_utils.py,
-integrations/sdpa_attention.py of transformers 5.23.0, read on 2026-11-28 and
+integrations/sdpa_attention.py of transformers (TRANSFORMERS_RUN), read on 2026-11-28 and
 compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has layers with states,
 ``encoder_pass.py`` encoders with a decoder.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from ...core.footprint import Workspace
 from ...core.once import once_each
-from ...trees.modules import each_module
 from ..matrices import Matrix, matrices
 from ..workspace import RUNTIME_BYTES, WorkspaceLimit
 from .encoder_pass import Widths, encoder_pass
+from .pass_types import number, number_of, value_of, values_of
 from .state_pass import state_pass
 
-#: Types whose ``_supports_sdpa`` is False.
-WITHOUT_SDPA: Final = frozenset(
-    """big_bird bigbird_pegasus blip bloom codegen cpmant deepseek_v4 falcon_mamba flint fsmt gemma2
-    git got_ocr2 gpt_neo gpt_neox_japanese gpt_oss gptj granite_swa granitemoe_swa hy_v4 inkling2
-    inkling2_text led longt5 mamba mamba2 megatron-bert mimo_v2_flash mpt mvp nllb-moe openai-gpt
-    pegasus_x pp_chart2table prophetnet reformer rembert roformer rwkv speech_to_text
-    switch_transformers t5gemma trocr vaultgemma xglm xlm xlnet xlstm""".split()
-)
-#: Types whose ``forward`` has no ``logits_to_keep``.
-ALL_LOGITS: Final = frozenset(
-    """blip-2 diffusion_gemma encoder-decoder fsmt gemma4_assistant gemma4_unified_assistant
-    instructblip instructblipvideo led longt5 m2m_100 minicpm_ocr minicpmv4_6 mt5 musicgen
-    musicgen_melody nemotron_h_omni nllb-moe pegasus_x pi0 pix2struct prophetnet
-    qwen2_5_omni_thinker qwen2_audio qwen3_omni_moe_thinker seamless_m4t seamless_m4t_v2
-    switch_transformers t5 trocr udop umt5 video_llama_3 vision-encoder-decoder whisper
-    xlstm""".split()
-)
-#: Types with ``_supports_sdpa`` whose shapes no fused kernel takes.
-_FALLS_BACK: Final = frozenset({"falcon"})
-#: Types without sdpa whose scores are in float32 for the softmax alone.
-_FLOAT32_ONCE: Final = frozenset({"codegen", "gemma2", "gpt_oss"})
-#: Decoders whose softmax is in the model's dtype: two arrays of it.
-_SAME_WIDTH: Final = frozenset({"biogpt", "xglm"})
-#: Types that rotate queries and keys in float32.
-_FLOAT32_ROTATED: Final = frozenset(
-    """codegen cohere cohere2 cohere2_moe cohere_compass dots3_note ernie4_5 ernie4_5_moe
-    ernie4_5_vl_moe exaone4_5 hunyuan_vl inkling2 modernbert_decoder paddleocr_vl""".split()
-)
-#: Types that compute their scores from queries and keys in float32.
-_FLOAT32_KEYS: Final = frozenset({"codegen"})
-#: Types that copy their table of positions for each sequence.
-_COPIED_POSITIONS: Final = frozenset({"gptj"})
-#: Arrays of the inner width that an expert holds, where they are not four.
-_EXPERT_ARRAYS: Final[Mapping[str, int]] = {"gpt_oss": 9}
-#: Types with states or an encoder whose rule was compared with what they take. Others keep what
-#: no rule counts (ProphetNet's buckets of all pairs, guidance that doubles a batch), or may.
-_COMPARED: Final = frozenset(
-    """bamba bart bigbird_pegasus blenderbot blenderbot-small falcon_h1 falcon_mamba fsmt
-    granitemoehybrid jamba kimi_linear led longt5 m2m_100 mamba mamba2 marian mbart minimax
-    moonshine mt5 mvp nemotron_h nllb-moe olmo_hybrid pegasus pegasus_x plbart qwen3_5
-    qwen3_5_moe qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma rwkv speech_to_text
-    switch_transformers t5 umt5 whisper xlstm zamba zamba2""".split()
-)
+#: What eager attention holds of all scores: arrays of the model's dtype and of float32, and arrays
+#: that stay during the feed-forward layer; of types without sdpa the second.
+_SCORES: Final = (1, 2, 1), (1, 3, 2)
+_QUERIES: Final = frozenset({"query", "qkv", "query_up"})
 #: Activations that are one kernel of torch.
 _ONE_KERNEL: Final = frozenset({"relu", "gelu", "gelu_pytorch_tanh", "silu", "swish", "tanh"})
 _ACTIVATION_KEYS: Final = (
@@ -108,44 +70,48 @@ def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
     for matrix in matrices(limit.root):
         blocks[matrix.path.rpartition(".")[0]].append(matrix)
     activations = {str(limit.config.get(key)) for key in _ACTIVATION_KEYS}
-    plain = 2 if activations & _ONE_KERNEL else 3 if "relu2" in activations else 5
-    modules = each_module(limit.root)
-    corrected = any("e_score_correction_bias" in module.children for module in modules)
+    written = 3 if "relu2" in activations else value_of(limit, "activated", 5)
+    plain = 2 if activations & _ONE_KERNEL else written
+    gated = value_of(limit, "gated_arrays", 3)
     keys = [int(item.key) for layer in limit.layers for item in layer.keys_values]
     dense = encoder = experts = projected = queries = 0
+    index = 0, 0
     for path, block in blocks.items():
         kinds = {matrix.kind for matrix in block}
         if "expert" in kinds:
-            arrays = _EXPERT_ARRAYS.get(limit.name, 4)
-            each = _of_experts(block, hidden, arrays, 6 if corrected else 4)
-            if limit.name == "nllb-moe":  # a row for each token and expert
-                of = (block[0].active or (1, 1))[1]
-                each = of * (2 * block[0].rows + 2 * hidden + 4 * of)
-            experts = max(experts, each)
-        elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
-            inner = _of_dense(block, hidden, plain, written="gated-gelu" in activations)
+            experts = max(experts, _of_experts(limit, block, hidden))
+        elif kinds & {"up", "gate_up", "shared_expert"} or (
+            "gate" in kinds and not kinds & _QUERIES
+        ):
+            inner = _of_dense(block, hidden, plain, plain if "gated-gelu" in activations else gated)
             if "encoder" in path.split("."):
                 encoder = max(encoder, inner)
             else:
                 dense = max(dense, inner)
-        elif kinds & {"query", "qkv", "query_up"}:
+        elif path.endswith(".indexer"):
+            keys_of_index = [m.rows for m in block if m.name == "wk"]
+            index = max((m.rows for m in block), default=0), max(keys_of_index, default=0)
+        elif kinds & _QUERIES:
             rows = [m.rows for m in block if m.linear and m.kind != "output"]
             heads = [m.columns for m in block if m.kind == "output"]
             heads += [m.rows for m in block if m.kind in {"query", "query_up"}]
             wide = max(heads, default=hidden)
             queries = max(queries, wide)
-            projected = max(projected, sum(rows) + (3 * wide if "kv_up" in kinds else 0))
+            projected = max(projected, sum(rows) + (2 * wide if "kv_up" in kinds else 0))
+    if limit.encodes and not (dense or encoder or experts):  # a tree without words for them
+        dense = encoder = gated * number(limit.config.get("d_ff"), 2048)
+    if not queries:  # jetmoe's are experts
+        queries = max(keys, default=0) * (limit.facts.heads or 1) // (limit.facts.kv_heads or 1)
     return Widths(
         *(
             -(-n // limit.ranks)
-            for n in (dense, encoder, experts, projected, queries, max(keys, default=0))
+            for n in (dense, encoder, experts, projected, queries, max(keys, default=0), *index)
         )
     )
 
 
-def _of_dense(block: list[Matrix], hidden: int, plain: int, *, written: bool) -> int:
-    """``plain``: arrays of the inner width where no gate multiplies, ``written``: the activation
-    of the gate is written out (T5's ``gated-gelu``)."""
+def _of_dense(block: list[Matrix], hidden: int, plain: int, gated: int) -> int:
+    """``plain``: arrays of the inner width where no gate multiplies, ``gated``: where one does."""
     down = [m.columns for m in block if m.kind == "down"]
     rows = [m.rows for m in block if m.linear and m.kind in {"up", "gate", "gate_up"}]
     if any(m.kind == "shared_expert" for m in block):
@@ -153,19 +119,28 @@ def _of_dense(block: list[Matrix], hidden: int, plain: int, *, written: bool) ->
         rows, down = rows[:-1], rows[:1]
     inner = max(down, default=max(rows, default=0))
     if any(m.kind == "shared_expert" for m in block):
-        return 3 * inner + 2 * hidden
+        return gated * inner + 2 * hidden
     if any(m.kind == "gate_up" for m in block) or (len(rows) == 1 and rows[0] == 2 * inner):
-        return 4 * inner
+        return max(4, gated) * inner
     if len(rows) > 1:
-        return (plain if written else 3) * inner
+        return gated * inner
     return plain * inner
 
 
-def _of_experts(block: list[Matrix], hidden: int, arrays: int, rows: int) -> int:
+def _of_experts(limit: WorkspaceLimit, block: list[Matrix], hidden: int) -> int:
     """Of the experts that serve a token."""
     sides = [m.columns if m.rows == hidden else m.rows for m in block if m.kind == "expert"]
     served, of = max(m.active or (1, 1) for m in block)
-    return served * (max(arrays * min(sides) + hidden, rows * hidden) + 16) + 2 * of
+    inner = min(sides)
+    if limit.name == "nllb-moe":  # a row for each token and expert
+        return of * (2 * block[0].rows + 2 * hidden + 4 * of)
+    if value_of(limit, "all_tokens"):
+        return of * (3 * inner + 2 * hidden)
+    if value_of(limit, "one_expert"):
+        return 3 * inner // of + 3 * hidden
+    arrays: int = value_of(limit, "expert_arrays", 4)
+    rows = 4 if value_of(limit, "plain_routed") else 6
+    return served * (max(arrays * inner + hidden, rows * hidden) + 16) + 2 * of
 
 
 class _Moments(NamedTuple):
@@ -178,16 +153,15 @@ class _Moments(NamedTuple):
 
 def is_eager(name: str) -> bool:
     """Whether a type computes its scores whole where nobody chose a kernel."""
-    return name in WITHOUT_SDPA or name in _FALLS_BACK
+    return name in values_of("without_sdpa") or name in values_of("falls_back")
 
 
 @once_each
 def has_rule(limit: WorkspaceLimit) -> bool:
     """Whether the limit may be given: layers with states, and encoders, differ by their code."""
-    text = limit.config.get("text_config")
-    inner = text.get("model_type") if isinstance(text, Mapping) else None
     recurrent = any(s.name == "recurrent" for layer in limit.layers for s in layer.states)
-    return not (limit.encodes or recurrent) or not _COMPARED.isdisjoint({limit.name, str(inner)})
+    # The keys of a GGUF file name no type of transformers.
+    return not limit.config or not (limit.encodes or recurrent) or value_of(limit, "compared")
 
 
 def prompt_pass(
@@ -220,32 +194,41 @@ def _moments(
     masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
-    turned = 6 if limit.name in _FLOAT32_ROTATED else 3
-    attention = 4 * hidden + blocks.projected + turned * blocks.queries
+    turned = 6 if value_of(limit, "float32_rotated") else 3
+    streams, meet = _streams(limit)
+    stream = (4 + streams) * hidden
+    attention = stream + blocks.projected + turned * blocks.queries
     scores = weights = Fraction(0)
     if eager:
-        attention = max(attention, 4 * hidden + 3 * blocks.queries + 2 * blocks.keys)
-        attention += 5 * blocks.queries if limit.name in _FALLS_BACK else 0
-        attention += 2 * blocks.keys if limit.name in _FLOAT32_KEYS else 0
-        once = limit.name not in WITHOUT_SDPA or limit.name in _FLOAT32_ONCE
-        same = limit.name in _SAME_WIDTH
-        scores = heads * square * (2 * size if same else size + (8 if once else 12))
-        weights = heads * square * size * (1 if once or same else 2)
+        attention = max(attention, stream + 3 * blocks.queries + 2 * blocks.keys)
+        attention += 5 * blocks.queries if value_of(limit, "falls_back") else 0
+        usual = _SCORES[limit.name in values_of("without_sdpa")]
+        own, floats, stay = value_of(limit, "scores", usual)
+        scores = heads * square * (own * size + 4 * floats)
+        weights = heads * square * stay * size
     elif masked:
-        attention = max(attention, 4 * hidden + 4 * blocks.queries + 2 * blocks.keys)
+        attention = max(attention, stream + 4 * blocks.queries + 2 * blocks.keys)
         scores = square * size  # the mask as numbers
-    block = 6 * hidden + max(blocks.dense, blocks.experts, 2 * hidden)
-    if limit.name in ALL_LOGITS:
+    scores = max(scores, _masks_of_heads(limit, tokens, batch, heads))
+    dense = max(blocks.dense, blocks.encoder)  # an encoder that generates is its own decoder
+    block = (6 + streams) * hidden + max(dense, blocks.experts, (2 + meet) * hidden)
+    if limit.name in values_of("all_logits"):
         copies = 6 if limit.name == "xlstm" else 1  # three in float32
         block = max(block, 2 * hidden + copies * vocabulary)
+        sampling += batch * (tokens - 1) * vocabulary * size
     per_token = batch * tokens
     # Tables of cosines and sines in float32, one pair for each kind of layer.
     rotary = 2 * 4 * max(1, len(windows)) * (blocks.queries // heads)
     next_to = per_token * (rotary + _IDS) + masks + _let_go(limit, tokens, batch)
-    if limit.name in _COPIED_POSITIONS:
-        own = limit.config.get("rotary_dim")
-        width = own if type(own) is int and own > 0 else blocks.queries // heads
-        next_to += batch * (limit.facts.context or 0) * width * 4
+    next_to += (limit.facts.context or 0) * _of_position(limit)
+    if blocks.index_keys:
+        chosen = number_of(limit, "index_topk", 2048)
+        next_to += square * 3 + per_token * 12 * min(chosen, tokens)
+        counted = blocks.index_queries // blocks.index_keys
+        more = max(counted, blocks.index_keys * (batch > 1))  # a matmul copies keys for each token
+        pairs = square // (number_of(limit, "index_kpool", 16) if value_of(limit, "pooled") else 1)
+        scores = max(scores, pairs * 4 * (counted + more))
+        scores += per_token * 5 * blocks.index_queries * size
     states = state_pass(limit, tokens, batch)
     layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
     layer += next_to
@@ -256,6 +239,32 @@ def _moments(
         f"{vocabulary:,} × {size + 4 * _COPIES} of logits"
     )
     return _Moments(math.ceil(layer), math.ceil(sampling), numbers)
+
+
+def _streams(limit: WorkspaceLimit) -> tuple[int, int]:
+    """Rows of the table's width next to those of one stream: in all layers, and where they meet."""
+    if not value_of(limit, "streams"):
+        return 0, 0
+    key, stay, meet = value_of(limit, "streams")
+    count = number_of(limit, key, 4)
+    return stay * count - 6, meet * count - 2
+
+
+def _of_position(limit: WorkspaceLimit) -> Fraction:
+    """Bytes of the tables that a call makes for all positions there may be, of one position."""
+    if limit.name == "mpt":
+        return (limit.facts.heads or 1) * Fraction(4)
+    return limit.token_table[1] * limit.size * (limit.name == "ctrl")
+
+
+def _masks_of_heads(limit: WorkspaceLimit, tokens: int, batch: int, heads: int) -> Fraction:
+    """Of Doge: a mask of each head, and of more tokens than a window those that it chooses."""
+    if limit.name != "doge":
+        return Fraction(0)
+    window = number(limit.config.get("keep_window_size"), 2048)
+    groups = limit.facts.kv_heads or heads
+    chosen = groups * (10 * window + 3 * limit.size * tokens) if tokens > window else Fraction(0)
+    return batch * tokens * max((heads + groups) * limit.size * tokens, chosen)
 
 
 def _let_go(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:

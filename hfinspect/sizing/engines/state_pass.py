@@ -8,13 +8,13 @@ the projections, for each sequence rounded up to whole chunks of C tokens:
 - Mamba-2 (Bamba, Falcon-H1, Granite 4, Nemotron-H, Zamba2), H heads: three arrays of H × C, eight
   of the inner width, inputs with the repeated groups; three states of each chunk, and five more
 - gated delta nets (Qwen3-Next, Qwen3.5, OLMo Hybrid), H heads: five arrays of H keys, five of H
-  values, three of H × 64 (Kimi Linear: of H × 64 × keys too), and four states
+  values, three of H × 64 (Kimi Linear, Ling 2.6: of H × 64 × keys too), and four states
 - xLSTM: nine arrays of the values' width, four of the keys', ten of H × 64, in the model's dtype;
   two states of each chunk, or six in float32
 - a gated linear recurrence (RecurrentGemma): 13 arrays of its width
 
 Source: ``torch_forward`` and ``torch_chunk_gated_delta_rule`` of models/*/modeling_*.py
-(transformers 5.23.0), read on 2026-11-28 and compared with
+(transformers, TRANSFORMERS_RUN), read on 2026-11-28 and compared with
 fixtures/oracle/transformers_workspace.json.
 """
 
@@ -27,6 +27,7 @@ from ...core.components import Component
 from ...core.once import once_each
 from ..matrices import matrices
 from ..workspace import WorkspaceLimit
+from .pass_types import number
 
 _FLOAT: Final = 4
 #: Tokens of a chunk where no key says it, and those of a gated delta net.
@@ -37,6 +38,8 @@ _XLSTM_CHUNK: Final = 64
 _CHUNK_KEYS: Final = ("chunk_size", "mamba_chunk_size")
 #: Projections that give a number a head, and how many of them.
 _HEAD_GATES: Final = {"in_proj_ba": 2, "in_proj_b": 1, "b_proj": 1}
+#: Gates of a gated delta net that differ by key (of Kimi Linear and its relatives).
+_BY_KEY: Final = frozenset({"f_b_proj", "f_proj"})
 
 
 def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
@@ -62,11 +65,13 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
         mamba = stream + tokens * (_FLOAT * (3 * scanned * wide + 2 * inner) + 8 * inner * size)
         return batch * mamba + (batch + 1) * inner * wide * _FLOAT
     gate = next((name for name in _HEAD_GATES if name in rows), None)
+    gated = rows[gate] // _HEAD_GATES[gate] if gate else _heads_within(limit)
     convolved = sum(math.prod(map(int, shapes[name][:1])) for name in shapes if name != "recurrent")
-    if gate is not None:
-        heads = max(1, rows[gate] // _HEAD_GATES[gate])
+    if gated:
+        heads = max(1, gated)
         keys = recurrent[0] // heads
-        each = 5 * (keys + recurrent[1]) + 3 * _DELTA_CHUNK * (1 + keys * ("f_b_proj" in rows))
+        by_key = keys * (not _BY_KEY.isdisjoint(rows))
+        each = 5 * (keys + recurrent[1]) + 3 * _DELTA_CHUNK * (1 + by_key)
         given = sum(rows.values()) + convolved
         padded = _padded(tokens, _DELTA_CHUNK)
         states = 4 * _FLOAT * math.prod(recurrent)
@@ -83,6 +88,13 @@ def _shapes(limit: WorkspaceLimit) -> tuple[dict[str, tuple[int, ...]], tuple[in
     recurrent = [tuple(map(int, state.shape)) for state in every if state.name == "recurrent"]
     shapes = {state.name: state.shape for state in every}
     return shapes, max(recurrent, key=math.prod, default=())
+
+
+def _heads_within(limit: WorkspaceLimit) -> int:
+    """Of a gated delta net whose gates are rows of its one projection; 0 of others."""
+    if limit.name != "lara_mini":
+        return 0
+    return number(limit.config.get("linear_num_value_heads"), 16)
 
 
 def _mamba2(

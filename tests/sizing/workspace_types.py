@@ -1,0 +1,279 @@
+"""Configs of small models of types that were chosen to judge rules written before, and of types
+whose rules came last; ``record_transformers_workspace`` follows them with long prompts too."""
+
+from typing import Any, Final
+
+from tests.sizing.workspace_models import (
+    _BART,
+    _FEW,
+    _GROUPED,
+    _HEADS,
+    _LATENTS,
+    _STACK,
+    _T5,
+    _TOKENS,
+    _TWO_KINDS,
+)
+from tests.sizing.workspace_models import MODELS as FIRST
+
+_ALONE: Final = {**_HEADS, "num_key_value_heads": 8}
+_DECODES: Final = {**_ALONE, "is_decoder": True}
+_EXPERTS: Final = {
+    **_HEADS,
+    **_FEW,
+    "num_local_experts": 8,
+    "num_experts": 8,
+    "n_routed_experts": 8,
+}
+_ONE_GROUP: Final = {**_LATENTS, "n_group": 1}
+_INDEX: Final = {"index_topk": 64, "index_head_dim": 64, "index_n_heads": 4}
+_INDEXED: Final = {**_ONE_GROUP, **_INDEX}
+_GEMMA: Final = {**_HEADS, **_TWO_KINDS, "hidden_activation": "gelu_pytorch_tanh"}
+_DELTA: Final = {
+    "linear_num_key_heads": 4,
+    "linear_num_value_heads": 8,
+    "linear_key_head_dim": 64,
+    "linear_value_head_dim": 64,
+}
+_PER_LAYER: Final = {"hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 8000}
+_TOWER: Final = {
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
+_NEXT: Final = {
+    "text_config": {
+        **_EXPERTS,
+        **_INDEX,
+        "model_type": "glm5_next_text",
+        "num_key_value_heads": 8,
+        "kv_lora_rank": 128,
+        "q_lora_rank": 192,
+        "qk_rope_head_dim": 0,
+        "qk_nope_head_dim": 64,
+        "v_head_dim": 64,
+        "head_dim": 0,
+        "n_group": 1,
+        "topk_group": 1,
+        "mlp_layer_types": ["dense", "sparse"],
+        "layer_types": ["linear_attention", "full_attention"],
+        "indexer_types": ["full", "full"],
+        "linear_head_dim": 64,
+        "linear_num_heads": 8,
+    },
+    "vision_config": {**_TOWER, "out_hidden_size": 512},
+}
+_MINICPM: Final = {
+    "text_config": {"model_type": "qwen3_5_text", **FIRST["qwen3_5_text"]},
+    "vision_config": _TOWER,
+    "image_token_id": 7999,
+    "video_token_id": 7998,
+}
+#: Name -> config.json; the type is the name up to a space.
+TYPES: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("diffllama", "doge", "flint", "glm", "hrm_text"), _HEADS),
+    **dict.fromkeys(("hyperclovax", "nanochat", "olmo"), _HEADS),
+    **{name: {**_HEADS, **_TWO_KINDS} for name in ("cwm", "ministral")},
+    **{name: {**_HEADS, "hidden_act": "relu2"} for name in ("arcee", "bitnet")},
+    **{name: {**_EXPERTS, **_TWO_KINDS} for name in ("cohere2_moe", "mellum")},
+    **dict.fromkeys(("flex_olmo", "lfm3", "mimo_v2_flash", "minimax_m2"), _EXPERTS),
+    "granitemoe": {**_EXPERTS, "intermediate_size": 384},
+    "granitemoeshared": {**_EXPERTS, "intermediate_size": 384, "shared_intermediate_size": 512},
+    "bert-generation": _DECODES,
+    "big_bird": {
+        **_DECODES,
+        "attention_type": "original_full",
+        "architectures": ["BigBirdForCausalLM"],
+    },
+    **{
+        name: {**_DECODES, "architectures": [f"{stem}ForCausalLM"]}
+        for name, stem in {
+            "megatron-bert": "MegatronBert",
+            "rembert": "RemBert",
+            "roberta-prelayernorm": "RobertaPreLayerNorm",
+            "xlm-roberta-xl": "XLMRobertaXL",
+        }.items()
+    },
+    **dict.fromkeys(("glm4_moe_lite", "axk1"), _ONE_GROUP),
+    **dict.fromkeys(("axk2", "deepseek_v32", "dots3_note_text", "glm_moe_dsa"), _INDEXED),
+    "glm_moe_dsa wide": {**_ONE_GROUP, **_INDEX, "index_n_heads": 16},
+    **dict.fromkeys(("minicpm_ocr", "minicpmv4_6", "minicpmv4_7"), _MINICPM),
+    "afmoe": {**_EXPERTS, **_TWO_KINDS, "num_dense_layers": 1, "num_shared_experts": 1},
+    "apertus": {**_HEADS, "hidden_act": "xielu"},
+    "aria_text": {**_HEADS, "moe_num_experts": 8, "moe_topk": 2},
+    "ctrl": {"n_embd": 512, "n_layer": 2, "n_head": 8, "dff": 2048, "n_positions": 4096, **_TOKENS},
+    "dbrx": {
+        "d_model": 512,
+        "n_heads": 8,
+        "n_layers": 2,
+        "max_seq_len": 4096,
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8},
+        "ffn_config": {
+            "ffn_hidden_size": 768,
+            "moe_num_experts": 8,
+            "moe_top_k": 4,
+            "hidden_size": 512,
+        },
+        **_TOKENS,
+    },
+    "deepseek_v2": {**_LATENTS, "num_local_experts": 8, "topk_method": "greedy"},
+    "deepseek_v4": {
+        **_ONE_GROUP,
+        **_INDEX,
+        "head_dim": 64,
+        "num_key_value_heads": 1,
+        "o_groups": 2,
+        "o_lora_rank": 64,
+    },
+    "exaone_moe": {
+        **_EXPERTS,
+        **_TWO_KINDS,
+        "num_shared_experts": 1,
+        "n_group": 1,
+        "topk_group": 1,
+        "first_k_dense_replace": 1,
+        "mlp_layer_types": ["dense", "sparse"],
+    },
+    "gemma3n_text": {
+        **_GEMMA,
+        **_PER_LAYER,
+        "num_kv_shared_layers": 0,
+        "laurel_rank": 16,
+        "activation_sparsity_pattern": [0.0, 0.0],
+    },
+    "gemma4_text": {**_GEMMA, **_PER_LAYER, "global_head_dim": 128, "num_kv_shared_layers": 0},
+    "gpt_neox_japanese": {
+        **_STACK,
+        "hidden_size": 512,
+        "num_attention_heads": 8,
+        "intermediate_multiple_size": 4,
+        "hidden_act": "gelu",
+    },
+    "hunyuan_v1_moe": {**_HEADS, "num_experts": 8, "moe_topk": 2, "moe_intermediate_size": 384},
+    "hy_v3": {**_EXPERTS, "num_shared_experts": 1, "first_k_dense_replace": 1},
+    "hy_v4": {
+        **_EXPERTS,
+        **_INDEX,
+        "num_key_value_heads": 8,
+        "q_lora_rank": 192,
+        "kv_lora_rank": 128,
+        "qk_nope_head_dim": 64,
+        "qk_rope_head_dim": 32,
+        "v_head_dim": 64,
+    },
+    "jais2": {**_ALONE, "hidden_act": "relu2"},
+    "jetmoe": {
+        **_GROUPED,
+        "num_local_experts": 8,
+        "num_experts_per_tok": 2,
+        "kv_channels": 64,
+        "num_key_value_heads": 4,
+        "intermediate_size": 768,
+    },
+    "laguna": {**_EXPERTS, **_TWO_KINDS, "shared_expert_intermediate_size": 384},
+    "llama4_text": {
+        **_HEADS,
+        "intermediate_size": 384,
+        "intermediate_size_mlp": 1408,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 1,
+        "interleave_moe_layer_step": 2,
+        "attention_chunk_size": 64,
+    },
+    "longcat_flash": {
+        **_LATENTS,
+        "num_layers": 2,
+        "ffn_hidden_size": 1408,
+        "expert_ffn_hidden_size": 384,
+        "moe_topk": 2,
+        "zero_expert_num": 2,
+        "head_dim": 32,
+    },
+    "minimax_m3_vl_text": {
+        **_EXPERTS,
+        **_INDEX,
+        "dense_intermediate_size": 1408,
+        "shared_intermediate_size": 384,
+    },
+    "ministral3": {**_HEADS, "sliding_window": None},
+    "modernbert-decoder": {**_ALONE, "global_attn_every_n_layers": 2, "local_attention": 64},
+    "moshi": {**_ALONE, "ffn_dim": 2816},
+    "mpt": {
+        "d_model": 512,
+        "n_heads": 8,
+        "n_layers": 2,
+        "max_seq_len": 4096,
+        "use_cache": True,
+        **_TOKENS,
+    },
+    "solar_open": {**_EXPERTS, "n_shared_experts": 1, "n_group": 1, "topk_group": 1},
+    "trocr": {
+        "d_model": 512,
+        "decoder_layers": 2,
+        "decoder_attention_heads": 8,
+        "decoder_ffn_dim": 2048,
+        "max_position_embeddings": 4096,
+        "cross_attention_hidden_size": None,
+        "activation_function": "gelu",
+        **_TOKENS,
+    },
+    "vaultgemma": {**_GEMMA, "num_key_value_heads": 8},
+    "youtu": _LATENTS,
+    # Types with states or an encoder whose rules came last.
+    "bailing_hybrid": {
+        **_EXPERTS,
+        "num_key_value_heads": 8,
+        "kv_lora_rank": 128,
+        "qk_rope_head_dim": 32,
+        "qk_nope_head_dim": 64,
+        "v_head_dim": 64,
+        "num_experts_per_token": 2,
+        "num_expert_group": 2,
+        "topk_group": 1,
+        "first_k_dense_replace": 1,
+        "layer_types": ["linear_attention", "full_attention"],
+        "mlp_layer_types": ["dense", "sparse"],
+    },
+    "glm5_next": _NEXT,
+    "lara_mini": {**_EXPERTS, **_DELTA, "sliding_window": 64},
+    "zaya": {**_EXPERTS, "num_experts_per_tok": 1},
+    "pop2piano": {**_T5, "feed_forward_proj": "gated-gelu"},
+    "prophetnet": {
+        "hidden_size": 512,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 2,
+        "num_encoder_attention_heads": 8,
+        "num_decoder_attention_heads": 8,
+        "encoder_ffn_dim": 2048,
+        "decoder_ffn_dim": 2048,
+        "max_position_embeddings": 1024,
+        "activation_function": "gelu",
+        "decoder_start_token_id": 1,
+        **_TOKENS,
+    },
+    "speecht5": {
+        "hidden_size": 512,
+        **{key: _BART[key] for key in _BART if key.startswith(("encoder_", "decoder_"))},
+        "decoder_start_token_id": 2,
+        **_TOKENS,
+        "architectures": ["SpeechT5ForSpeechToText"],
+    },
+    "t5gemma": {
+        "encoder": _GEMMA,
+        "decoder": {**_GEMMA, "cross_attention_hidden_size": 512},
+        "decoder_start_token_id": 1,
+        **_TOKENS,
+    },
+    "t5gemma2": {
+        "encoder": {"text_config": _GEMMA, "vision_config": _TOWER},
+        "decoder": _GEMMA,
+        "decoder_start_token_id": 1,
+        **_TOKENS,
+    },
+    "udop": {
+        **_T5,
+        "feed_forward_proj": "relu",
+        "relative_bias_args": [{"type": "1d"}, {"type": "horizontal"}, {"type": "vertical"}],
+    },
+}
