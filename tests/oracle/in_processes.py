@@ -98,7 +98,11 @@ def _measured(module: str, options: dict[str, Any], name: str) -> tuple[Outcome,
     started = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):  # recorders print rows as they go
         work = importlib.import_module(f".{module}", __package__)
-        outcome = work.outcome(name, **options)
+        try:
+            outcome = work.outcome(name, **options)
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            outcome = Outcome(by_hand=[why[:200]])
     return outcome, time.process_time() - started, _most_mib()
 
 

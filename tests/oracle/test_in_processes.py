@@ -16,25 +16,28 @@ def outcome(name: str, *, room: str) -> Outcome:
         file.write(f"{name} {os.getpid()}\n")
     if name == "dies":
         os._exit(1)
+    if name == "fails":
+        raise ValueError("of two\nlines")
     return Outcome(equal=1, changed=["a: other"] if name == "differs" else [])
 
 
 def test_a_process_that_dies_costs_its_own_outcome(tmp_path: Path) -> None:
-    names, done = ["first", "dies", "differs", "last"], tmp_path / "done"
+    names, done = ["first", "dies", "fails", "differs", "last"], tmp_path / "done"
     found = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
     assert list(found) == names
-    assert [found[name].equal for name in names] == [1, 0, 1, 1]
+    assert [found[name].equal for name in names] == [1, 0, 0, 1, 1]
     assert "died" in found["dies"].by_hand[0]
+    assert found["fails"].by_hand == ["ValueError: of two lines"]
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
-    assert [name for name, _ in ran] == ["first", "dies", "dies", "differs", "last"]
-    assert ran[3][1] == ran[4][1]  # one process does one after the other
+    assert [name for name, _ in ran] == ["first", "dies", "dies", "fails", "differs", "last"]
+    assert ran[3][1] == ran[4][1] == ran[5][1]  # one process does one after the other
 
     # What holds is not run again.
     assert sorted(read(done)) == ["first", "last"]
     again = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
     assert again.keys() == found.keys()
     more = (tmp_path / "ran").read_text().splitlines()[len(ran) :]
-    assert [line.split()[0] for line in more] == ["dies", "dies", "differs"]
+    assert [line.split()[0] for line in more] == ["dies", "dies", "fails", "differs"]
 
 
 def test_a_line_that_was_cut_off_is_not_done(tmp_path: Path) -> None:
