@@ -37,7 +37,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -48,7 +47,7 @@ from typing import Any
 from hfinspect.core import library_versions
 
 from . import record, run_again, sources, survey
-from .in_processes import mib
+from .in_processes import mib, prepare
 from .record_config_keys import FIELDS, fields
 from .trace import FIXTURES as TRACE_FIXTURES
 from .trace import (
@@ -359,6 +358,7 @@ def write_rest(version: str, kinds: Iterable[str], report: Report) -> None:
 def release(wanted: str, report: Report, *, dry: bool, whole: bool) -> None:
     """Take the installed release; ``whole``: every type is built and run again, not those that
     changed."""
+    prepare()
     library, past = transformers(), sources.recorded()
     by_package = run_again.kinds_by_package()
     know_files()
@@ -405,7 +405,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="build and run every type again")
     parser.add_argument("--report", type=Path, help="where to; release-VERSION.md if not given")
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore")
     if (there := transformers().version) != options.version:
         sys.exit(
             f"transformers {there} is installed, the command names {options.version}: "

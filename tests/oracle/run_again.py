@@ -195,7 +195,7 @@ def _workspace(kind: str, dry: bool) -> Outcome:
         done.changed += [f"{row[:-2]}: {row[-2]:,} bytes, {row[-1]:,} of cache" for row in others]
         if len(now) < len(before):
             done.by_hand.append(f"{name}: {len(before) - len(now)} calls run no more")
-        for row in others:
+        for row in now:  # those that a run before recorded too
             over = ratio(dict(zip(held["columns"], row, strict=True)))
             if not 1 <= over <= WIDER.get(name, LIMIT):
                 done.by_hand.append(f"{row[:-2]}: the limit is {over:.2f} of what was taken")
