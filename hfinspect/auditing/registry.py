@@ -1,7 +1,8 @@
 """The rules by code. A rule is a function from facts to what it found, with a docstring in three
 paragraphs: what it looks for, ``Why:`` it matters, ``Fix:`` what to do.
 
-A new rule is one function in a file of ``rules/``, and its pair of fixtures.
+A new rule is one function in a file of ``rules/`` (or a block of ``rules_alike``), and its pair of
+fixtures.
 """
 
 import importlib

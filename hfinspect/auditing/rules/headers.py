@@ -1,4 +1,4 @@
-"""HI11x to HI13x: a weight file against the rules of its format."""
+"""HI105, HI11x to HI12x and HI199: a weight file against the rules of its format."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,8 +8,8 @@ from ...core.word_tables import by_word
 from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule, rules_alike
 
-#: Rules of the format readers -> the code that reports them, here or (outside of HI11x to HI13x) in
-#: another file; those without a code are no trouble at all. The others are HI199's.
+#: Rules of the format readers -> the code that reports them, here or in another file; those
+#: without a code are no trouble at all. The others are HI199's.
 REPORTED_BY = by_word(
     """
     HI101: unknown-size unreadable

@@ -3,7 +3,7 @@
 It follows the stack discipline of Python's ``pickle`` (protocols 0 to 5, ``Lib/pickletools.py``
 describes every opcode) but has no way to import a module or to call anything that a file names.
 
-Time and memory are bounded by the limits in ``pickle_state``; malformed streams end in FormatError,
+Time and memory are bounded by the limits in ``state``; malformed streams end in FormatError,
 excess in LimitError. Rules: ``pickle-truncated`` if the stream just stops, ``pickle-malformed``
 where every unpickler stops, ``pickle-unfollowed`` where some unpickler would go on.
 """

@@ -1,9 +1,9 @@
 """The JSON header of a safetensors file as tensors.
 
 ``parse_header`` raises only where there is nothing to go on with. What is broken in a single entry
-becomes a finding; ``safetensors_rules.validate`` judges the rest. Findings of severity ``error``
-are what the ``safetensors`` library (0.8, src/tensor.rs) refuses as well. What it accepts and
-should not have is a warning or a note.
+becomes a finding; ``spans.validate`` judges the rest. Findings of severity ``error`` are what the
+``safetensors`` library (0.8, src/tensor.rs) refuses as well. What it accepts and should not have
+is a warning or a note.
 
 Nearly every header is sound, and some describe 100,000 tensors. So the entries are first proved in
 bulk to be of the usual form, and only where that fails looked at one by one.

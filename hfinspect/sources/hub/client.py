@@ -295,5 +295,5 @@ def _secret(headers: Mapping[str, str]) -> str:
 
 
 def api_json(answer: Answer, limit: int) -> object:
-    """An api answer, parsed. Raises the errors of ``hub_answer``."""
+    """An api answer, parsed. Raises the errors of ``wire.answer``."""
     return parse_json(answer.json(limit))
