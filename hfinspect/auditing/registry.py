@@ -8,6 +8,7 @@ fixtures.
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -102,14 +103,16 @@ def _register(
 
 
 def _sections(code: str, text: str) -> tuple[str, str, str]:
-    what, why, after_why = text.partition("\nWhy: ")
-    reason, fix, repair = after_why.partition("\nFix: ")
-    assert why and fix, f"{code}: what, Why: and Fix: are wanted"
-    return " ".join(what.split()), _sentence(reason), _sentence(repair)
+    sections = re.split(r"\n+(?=(?:Why|Fix): )", text)
+    is_whole = len(sections) == 3 and not any("\n\n" in section for section in sections)
+    assert is_whole, f"{code}: what, Why: and Fix: are wanted"
+    what, why, fix = (" ".join(section.split()) for section in sections)
+    assert why.startswith("Why: "), code
+    assert fix.startswith("Fix: "), code
+    return what, _sentence(why.removeprefix("Why: ")), _sentence(fix.removeprefix("Fix: "))
 
 
 def _sentence(text: str) -> str:
-    text = " ".join(text.split())
     return text[:1].upper() + text[1:]
 
 
