@@ -39,8 +39,8 @@ def run_audit(
     predicted: Predicted | None = None,
     shards: Sequence[Shard] = (),
 ) -> AuditResult:
-    """Audit what ``source`` serves; ``predicted`` is a prediction that there is already, ``shards``
-    are weight files whose headers were read.
+    """Audit what ``source`` serves; ``predicted`` is a prediction made before, ``shards`` are
+    weight files whose headers were read.
 
     Raises UsageError for unknown codes, AccessErrors.
     """

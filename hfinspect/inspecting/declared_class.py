@@ -51,8 +51,8 @@ def predict_as(
     """The tensors of a folder that the repo says to be of class ``declared`` (None: it says
     nothing, so that the config alone counts); None where it has none that a config gives.
 
-    ``predicted`` is a prediction of before, taken where it is of the same config. Raises
-    what ``predict`` raises.
+    ``predicted`` is a prediction made before, taken where it is of the same config. Raises what
+    ``predict`` raises.
     """
     name = own_class(declared)
     if name in SIZED_BY_TOKENIZER or not is_model(declared, config):

@@ -91,7 +91,7 @@ _NO_HDF5 = (".safetensors", ".gguf", ".json", ".txt", ".md", ".py")
 @dataclass
 class Collector:
     """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file;
-    ``predicted`` is a prediction that there is already, ``known`` are weight files read before."""
+    ``predicted`` is a prediction made before, ``known`` are weight files read before."""
 
     source: Source
     file: str | None = None
@@ -321,7 +321,7 @@ class Collector:
         scans: dict[str, Scans],
         errors: dict[str, HfinspectError],
     ) -> None:
-        """Pickles and archives of pickles under names that say none."""
+        """Pickles and archives of pickles whose names do not say so."""
         paths, left = to_sniff(entries, local=self.source.is_near)
         if left:
             what = f"whether {left:,} more files are pickles"
@@ -336,7 +336,7 @@ class Collector:
         scans: dict[str, Scans],
         errors: dict[str, HfinspectError],
     ) -> None:
-        """The pickles of each file; ``what`` is left open of one that cannot be read."""
+        """The pickles of each file; of one that cannot be read, ``what`` is not checked."""
         results = self._gather([partial(scan, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):

@@ -179,12 +179,12 @@ def judge(
     main: Copy | None,
     files: Mapping[str, Read[object]],
     declared: str | None = None,
-    made: Predicted | None = None,
+    predicted: Predicted | None = None,
 ) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
     ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
-    repo says the folder is; ``made`` a prediction that is there already.
+    repo says the folder is; ``predicted`` as in ``predict_as``.
     """
     config = files.get(config_name(declared))
     values = config.mapping if config is not None else None
@@ -193,7 +193,7 @@ def judge(
     prediction: Prediction | None = None
     error: HfinspectError | None = None
     try:
-        prediction = predict_as(declared, values, made)
+        prediction = predict_as(declared, values, predicted)
         if prediction is not None:
             prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
     except UnknownArchitectureError:
