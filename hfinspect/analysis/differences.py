@@ -12,6 +12,7 @@ from ..core.json_form import JsonDocument, JsonForm
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..core.text import shape_text
 from ..core.weight_changes import FileIdentity, WeightChanges
 from ..trees.prediction import Prediction
 from .labels.lookup import spec_finder
@@ -182,7 +183,7 @@ def _repacked(here: TensorInfo, there: TensorInfo) -> bool:
 
 
 def _shape(tensor: TensorInfo) -> str:
-    return "x".join(str(int(size)) for size in tensor.shape) or "scalar"
+    return shape_text(tensor.shape)
 
 
 def folded_name(tensor: TensorInfo) -> str:
