@@ -11,6 +11,9 @@ MAX_CONFIG_BYTES = 16 * 1024 * 1024
 #: Where a diffusers pipeline names its parts.
 PIPELINE_FILE = "model_index.json"
 
+#: Files next to config.json that say how weights are packed; most repeat what it says.
+QUANTIZATION_FILES = ("hf_quant_config.json", "quantize_config.json")
+
 #: Deeper than any config, and shallow enough for readers that recurse.
 MAX_CONFIG_DEPTH = 64
 

@@ -15,6 +15,7 @@ from ..sources.source import FileEntry, Source
 from .choose import OtherFile, WeightChoice, choose, unsupported
 from .fallback import rounds_of
 from .filenames import FileKind, weight_name
+from .json_files import QUANTIZATION_FILES
 from .one_file import Read, gathered, good, read_json
 from .repo_layout import (
     PIPELINE_FILE,
@@ -31,11 +32,9 @@ from .variants import Variant, gguf_variants
 from .weights import read_weights
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
-COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
+COMPANIONS = ("adapter_config.json", *QUANTIZATION_FILES)
 #: Files of formats that are not read that an error names.
 _SHOWN = 5
-#: Of the companions, what says again what config.json says, where that does.
-_IF_NOT_IN_CONFIG = ("hf_quant_config.json", "quantize_config.json")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def read_model(
         for choice in choices
     ]
     small = _small_files(files, of_repo, main, list(folders), file)
-    first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
+    first = [name for name in small if name not in QUANTIZATION_FILES]
     tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
     texts: _Texts = {
@@ -131,7 +130,7 @@ def read_model(
         for folder, one in by_folder.items()
     )
     if not _names_quantization(config):
-        chosen = [name for name in _IF_NOT_IN_CONFIG if name in small]
+        chosen = [name for name in QUANTIZATION_FILES if name in small]
         answers = gathered(source, [partial(read_json, source, small[name]) for name in chosen])
         texts.update(zip(chosen, answers, strict=True))
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}

@@ -8,6 +8,7 @@ from ...analysis.quantization.decoding import Decoding
 from ...analysis.tensor_table import TensorTable
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
+from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
@@ -171,10 +172,6 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
     return Checkpoint(copy.format, shards, index, missing=copy.missing)
 
 
-#: Files next to the config that say how weights are packed.
-COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
-
-
 def judge(
     main: Copy | None,
     files: Mapping[str, Read[object]],
@@ -212,7 +209,7 @@ def judge(
     companions = {
         name: fact.mapping
         for name, fact in files.items()
-        if name in COMPANIONS and fact.mapping is not None
+        if name in QUANTIZATION_FILES and fact.mapping is not None
     }
     table = TensorTable(checkpoint.shards)
     decoding = decode(table, values, companions, prediction)

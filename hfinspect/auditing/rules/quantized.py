@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Set
 from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.decoding import Holds
 from ...analysis.quantization.packing import Packing
+from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...core.tensor import StoredTensor, TensorSpec
 from ...core.text import shape_text
 from ..facts.target import Copy, Folder, TargetFacts
@@ -32,7 +33,7 @@ def _settings(folder: Folder) -> Mapping[str, object] | None:
     """What config.json or a file next to it says of the quantisation."""
     files = {
         name: mapping
-        for name in ("hf_quant_config.json", "quantize_config.json")
+        for name in QUANTIZATION_FILES
         if (mapping := folder.mapping(name)) is not None
     }
     declared = declared_in(folder.config, files)
