@@ -145,10 +145,6 @@ def _extension(size: int) -> OpcodeHandler:
     return look_up
 
 
-for _size, _code in ((1, b"\x82"), (2, b"\x83"), (4, b"\x84")):
-    _opcode(_code)(_extension(_size))
-
-
 def _arguments(m: PickleState) -> tuple[object, tuple[object, ...]]:
     args = m.pop()
     target = m.pop()
@@ -214,12 +210,18 @@ OPCODES |= {
     # containers; sets are lists here: their items need no hash
     ord(")"): lambda m: m.push(()),  # EMPTY_TUPLE
     ord("t"): lambda m: m.push(tuple(m.pop_mark())),  # TUPLE
+    0x85: _tuple_of(1),  # TUPLE1
+    0x86: _tuple_of(2),  # TUPLE2
+    0x87: _tuple_of(3),  # TUPLE3
     ord("]"): lambda m: m.push([]),  # EMPTY_LIST
     0x8F: lambda m: m.push([]),  # EMPTY_SET
     ord("l"): lambda m: m.push(m.pop_mark()),  # LIST
     0x91: lambda m: m.push(m.pop_mark()),  # FROZENSET
     ord("}"): lambda m: m.push({}),  # EMPTY_DICT
-    # calls
+    # names and calls
+    0x82: _extension(1),  # EXT1
+    0x83: _extension(2),  # EXT2
+    0x84: _extension(4),  # EXT4
     ord("R"): lambda m: m.push(m.call(*_arguments(m))),  # REDUCE
     0x81: lambda m: m.push(m.make(*_arguments(m))),  # NEWOBJ
     ord("P"): lambda m: m.persistent(old_text(m.line(MAX_NAME))),  # PERSID
