@@ -40,7 +40,7 @@ class NamedTargets:
         return (Item(name) for name in islice(self.names(), self.limit))
 
 
-def listed_targets(text: str | None, recursive: bool, limit: int | None) -> NamedTargets:
+def named_targets(text: str | None, recursive: bool, limit: int | None) -> NamedTargets:
     """The targets of a list file, of standard input, or below a directory."""
     if text is None:
         raise UsageError(
@@ -70,7 +70,7 @@ def _names(text: str, recursive: bool) -> Callable[[], Iterable[str]]:
     return partial(targets.from_file, path)
 
 
-def listed(
+def hub_targets(
     options: ScanOptions,
     query: HubQuery,
     limit: int | None,

@@ -169,7 +169,7 @@ def scan(
     _check_apart(targets, path)
     checked("source", reading.source, SOURCES)
     cache_dir = None if no_cache else cache_directory.directory()
-    options = ScanOptions(**arguments_of(reading, login), cache_dir=cache_dir)
+    scan_options = ScanOptions(**arguments_of(reading, login), cache_dir=cache_dir)
     request = memory_request_of(memory)
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
@@ -191,11 +191,11 @@ def scan(
         if recursive:
             raise UsageError("--totals-only", "is about models of the Hub", expected="a list")
         job = _reported(
-            query, options, targets, limit, columns, audit or request is not None, refresh
+            query, scan_options, targets, limit, columns, audit or request is not None, refresh
         )
     else:
         job = _inspected(
-            query, options, targets, recursive, limit, columns, audit, refresh, request
+            query, scan_options, targets, recursive, limit, columns, audit, refresh, request
         )
     if by_column:
         if sort not in job.types:
@@ -269,7 +269,7 @@ def _usual_format(output: Path | None) -> str:
 
 def _reported(
     query: HubQuery,
-    options: ScanOptions,
+    scan_options: ScanOptions,
     text: str | None,
     limit: int | None,
     columns: str | None,
@@ -281,20 +281,20 @@ def _reported(
 
     from ..scanning.row_work import Reported
     from ..scanning.rows import chosen_columns
-    from .listing import listed, listed_targets
+    from .listing import hub_targets, named_targets
     from .scan_plan import Job
 
     if audit:
         raise UsageError("--totals-only", "has its own columns, without audit and memory")
     chosen = chosen_columns(columns, totals=True)
-    work = Reported(options, chosen, refresh)
+    work = Reported(scan_options, chosen, refresh)
     named_too = (*chosen, *_named(columns))
     if not query:
-        targets = listed_targets(text, False, limit)
+        targets = named_targets(text, False, limit)
         total = sum(1 for _ in targets)
-        return Job(targets, total, work, chosen, named=named_too, options=options)
-    list_from = partial(listed, options, query, limit, work.expand)
-    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=options)
+        return Job(targets, total, work, chosen, named=named_too, options=scan_options)
+    list_from = partial(hub_targets, scan_options, query, limit, work.expand)
+    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=scan_options)
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -303,7 +303,7 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 def _inspected(
     query: HubQuery,
-    options: ScanOptions,
+    scan_options: ScanOptions,
     text: str | None,
     recursive: bool,
     limit: int | None,
@@ -318,7 +318,7 @@ def _inspected(
     from ..scanning.row_work import RowWork
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
     from ..sources.hub.search import INFO
-    from .listing import listed, listed_targets
+    from .listing import hub_targets, named_targets
     from .scan_plan import Job
 
     chosen = chosen_columns(columns)
@@ -333,11 +333,11 @@ def _inspected(
         raise UsageError(
             f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
         )
-    work = RowWork(options, chosen, bool(audits), refresh, request)
+    work = RowWork(scan_options, chosen, bool(audits), refresh, request)
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
         expand = ("sha", "siblings", "private", *INFO)
-        list_from = partial(listed, options, query, limit, expand)
+        list_from = partial(hub_targets, scan_options, query, limit, expand)
         items = list_from()
         return Job(
             items,
@@ -347,9 +347,11 @@ def _inspected(
             query,
             list_from,
             wanted,
-            options=options,
+            options=scan_options,
             memory_request=request,
         )
-    targets = listed_targets(text, recursive, limit)
+    targets = named_targets(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
-    return Job(targets, total, work, chosen, named=wanted, options=options, memory_request=request)
+    return Job(
+        targets, total, work, chosen, named=wanted, options=scan_options, memory_request=request
+    )
