@@ -208,13 +208,13 @@ class Drops:
 def _sizes(body: bytes) -> dict[str, int]:
     """``[{"name": "a/b", "size": 1}, ...]`` -> ``{"a/b": 1}``."""
     try:
-        question = json.loads(body)
+        listing = json.loads(body)
     except (ValueError, RecursionError):
-        question = None
-    if not isinstance(question, list) or len(question) > MAX_FILES:
+        listing = None
+    if not isinstance(listing, list) or len(listing) > MAX_FILES:
         raise UsageError("the dropped files", "are not a list", expected=f"at most {MAX_FILES:,}")
     sizes = {}
-    for one in question:
+    for one in listing:
         name, size = (one.get("name"), one.get("size")) if isinstance(one, dict) else (None, None)
         if not isinstance(name, str) or why_unsafe(name) or type(size) is not int or size < 0:
             raise UsageError("a dropped file", "has an impossible name or size")

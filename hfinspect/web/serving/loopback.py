@@ -35,7 +35,7 @@ MAX_WAITING: Final = 8
 
 
 class RequestQueue:
-    """Safe to use from several threads."""
+    """One question at a time, each of which may be cancelled. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -206,11 +206,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer_with(self._page)
 
     def do_POST(self) -> None:
-        self._answer_with(self._answer)
+        self._answer_with(self._question)
 
-    def _answer_with(self, answer: Callable[[], tuple[bytes, str]]) -> None:
+    def _answer_with(self, content_of: Callable[[], tuple[bytes, str]]) -> None:
         try:
-            self._send(200, *answer())
+            self._send(200, *content_of())
         except _Refused as refused:
             self._fail(refused.status, refused.why)
 
@@ -223,7 +223,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             raise _Refused(404, "there is no such page")
         return content, _TYPES[name[name.rindex(".") :]]
 
-    def _answer(self) -> tuple[bytes, str]:
+    def _question(self) -> tuple[bytes, str]:
         self._check(asks=True)
         path, _, name = self.path.partition("?")
         answer_of = _QUESTIONS.get(path)
