@@ -11,7 +11,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import _auth
 
 from hfinspect.sources.hub.hub_errors import RequestContext
-from hfinspect.sources.hub.request_headers import VARIABLES, hub_headers, may_have_token
+from hfinspect.sources.hub.request_headers import TOKEN_VARIABLES, hub_headers, may_have_token
 
 ASKED = RequestContext("https://hub")
 
@@ -32,7 +32,7 @@ def test_nothing_is_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert not may_have_token()
 
 
-@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("name", TOKEN_VARIABLES)
 def test_variables(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "hf_value")
     assert may_have_token()

@@ -164,10 +164,8 @@ class HubClient:
             except Exception as error:
                 context = self._context_at(urls[-1], request.context)
                 if deadline.left() <= 0:
-                    timeout = deadline.error(
-                        context.subject, context.path, waiting_for=context.server
-                    )
-                    raise timeout from error
+                    late = deadline.error(context.subject, context.path, waiting_for=context.server)
+                    raise late from error
                 failures += 1
                 if failures >= self._attempts(error, request):
                     ours = final_error(error, context, urls[-1])

@@ -67,18 +67,18 @@ def _token_to_send(token: str | bool | None) -> str | None:
 
 
 #: Variables with a token, or of what exchanges one.
-VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE")
+TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE")
 
 
 def may_have_token() -> bool:
-    """Whether there may be a token on this machine; the Hub's own search imports parsers and locks,
-    which take longer than the request of a small model.
+    """Whether there may be a token on this machine. The library's own search imports parsers and
+    locks, which take longer than the request of a small model.
 
-    False only where huggingface_hub's ``get_token`` finds none: no variable of ``VARIABLES``, no
-    token file, and no notebook, whose service may keep one."""
+    False only where huggingface_hub's ``get_token`` finds none: no variable of
+    ``TOKEN_VARIABLES``, no token file, and no notebook, whose service may keep one."""
     from .settings import hub_constants
 
     constants = hub_constants()
-    if any(os.environ.get(name) for name in VARIABLES) or "IPython" in sys.modules:
+    if any(os.environ.get(name) for name in TOKEN_VARIABLES) or "IPython" in sys.modules:
         return True
     return os.path.lexists(constants.HF_TOKEN_PATH)

@@ -293,11 +293,11 @@ class CachedHubSource(Source):
         """The commit's file list as snapshot_download left it; None if there is none."""
         import huggingface_hub
 
-        request = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
-        if request is None:
+        cached_tree = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
+        if cached_tree is None:
             return None
         try:
-            tree = request(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
+            tree = cached_tree(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
         except huggingface_hub.errors.CachedRepoTreeNotFoundError:
             return None
         except OSError as error:

@@ -106,7 +106,7 @@ class Transport:
         """The answer. None where a kept connection turns out to be one that the other side has
         closed meanwhile: nothing came in, and what was requested may be requested again."""
         try:
-            return connection.exchange(target, headers, wait, partial(self._release, connection))
+            return connection.exchange(target, headers, wait, partial(self._on_done, connection))
         except TimeoutError as error:
             connection.end()
             raise TooSlowError(str(error)) from error
@@ -121,7 +121,7 @@ class Transport:
             connection.end()
             raise
 
-    def _release(self, connection: Connection, again: bool) -> None:
+    def _on_done(self, connection: Connection, again: bool) -> None:
         if not again:
             connection.end()
         self._released(connection if again else None)
