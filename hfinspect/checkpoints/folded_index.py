@@ -47,7 +47,7 @@ class FoldedMap(Mapping[str, str]):
     ) -> None:
         self.groups = tuple(groups)
         self.keys_of = tuple(keys)
-        self._which = group_numbers
+        self._group_numbers = group_numbers
 
     @property
     def shards(self) -> set[str]:
@@ -57,8 +57,8 @@ class FoldedMap(Mapping[str, str]):
     @cached_property
     def _dict(self) -> dict[str, str]:
         patterns = [pattern for pattern, _ in self.groups]
-        shards = map([shard for _, shard in self.groups].__getitem__, self._which)
-        return dict(zip(names_of(patterns, self.keys_of, self._which), shards, strict=True))
+        shards = map([shard for _, shard in self.groups].__getitem__, self._group_numbers)
+        return dict(zip(names_of(patterns, self.keys_of, self._group_numbers), shards, strict=True))
 
     def __getitem__(self, name: str) -> str:
         return self._dict[name]
@@ -67,7 +67,7 @@ class FoldedMap(Mapping[str, str]):
         return iter(self._dict)
 
     def __len__(self) -> int:
-        return len(self._which)
+        return len(self._group_numbers)
 
 
 #: The largest models come in a few hundred shards.

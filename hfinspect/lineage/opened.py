@@ -109,7 +109,7 @@ def opened_models(
     """The models, read at the same time, with their sources still open. Raises what ``inspect``
     raises, of the first that fails."""
     sources: list[Source] = []
-    tasks = [partial(_read, target, source, sources.append) for target in targets]
+    tasks = [partial(_read, model, source, sources.append) for model in targets]
     try:
         models = []
         for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
@@ -124,20 +124,20 @@ def opened_models(
 
 
 def _read(
-    target: ModelToCompare, choice: SourceChoice, opened: Callable[[Source], None]
+    model: ModelToCompare, choice: SourceChoice, opened: Callable[[Source], None]
 ) -> ModelBeingCompared:
-    if config_given(target.target) is not None:
+    if config_given(model.target) is not None:
         inspected = inspect_target(
-            target.target, target.access, source=choice, overrides=target.overrides
+            model.target, model.access, source=choice, overrides=model.overrides
         )
         return ModelBeingCompared(inspected, None)
-    ref = of_pipeline(target.access.resolve(target.target))
-    access = target.access.started()
+    ref = of_pipeline(model.access.resolve(model.target))
+    access = model.access.started()
     source = access.open(ref)
     opened(source)
     with errors_about(ref):
         inspected = inspect_opened(
-            str(target.target), ref, source, access, source=choice, overrides=target.overrides
+            str(model.target), ref, source, access, source=choice, overrides=model.overrides
         )
     access.check(ref)
     return ModelBeingCompared(inspected, source)

@@ -223,8 +223,8 @@ def shared(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
 
 def client_of(options: ScanOptions) -> HubClient | None:
     """The client of a scan that is running; None before its first target."""
-    shared = _shared.get(options)
-    return shared[0] if shared is not None else None
+    known = _shared.get(options)
+    return known[0] if known is not None else None
 
 
 def close_shared() -> None:
@@ -304,10 +304,10 @@ def run(
     """``work`` of every item, in order of the items.
 
     At most ``2 * jobs`` are under way and ``window`` may be finished ahead of the oldest that is
-    not, so memory stays flat however long the list. ``on_result(item, result, early)`` is called
-    in order of completion; ``early`` says that an older item is not finished yet. An exception of
-    ``work`` becomes ``lost(item, exception)``; with an ``executor``, that may have lost more than
-    one, it is called when nothing is under way, and nothing is begun before.
+    not, so memory stays flat however long the list. ``on_result(item, result, out_of_order)``
+    is called in order of completion; ``out_of_order`` says that an older item is not finished yet.
+    An exception of ``work`` becomes ``lost(item, exception)``; with an ``executor``, that may have
+    lost more than one, it is called when nothing is under way, and nothing is begun before.
     """
     pool = executor or DaemonThreads(jobs)
     most_ahead = window or 32 * jobs

@@ -20,7 +20,7 @@ from .rows import ScanRow
 MAX_LINE: Final = 1 << 20
 
 
-class JournalContents(NamedTuple):
+class WrittenRow(NamedTuple):
     """A row that is there: its target, and whether it was ok."""
 
     target: str
@@ -40,26 +40,26 @@ class Journal:
         self._file = -1
         self._end = 0
 
-    def open(self, *, resume: bool) -> list[JournalContents]:
+    def open(self, *, resume: bool) -> list[WrittenRow]:
         """Begin, or go on; the rows that are there already.
 
         Raises UsageError if the file is something else: it is then left as it was.
         """
-        contents: list[JournalContents] = []
+        rows: list[WrittenRow] = []
         try:
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
             flags |= 0 if resume else os.O_TRUNC
             self._file = os.open(self.path, flags, 0o666)
             if resume:
-                contents = [
-                    JournalContents(str(row["target"]), row["status"] == "ok")
+                rows = [
+                    WrittenRow(str(row["target"]), row["status"] == "ok")
                     for row in self._recovered()
                 ]
             if self._end == 0 and self._header is not None:
                 self._write(self._header)
         except OSError as error:
             raise self._unwritable(error) from None
-        return contents
+        return rows
 
     def _recovered(self) -> Iterator[ScanRow]:
         """The rows of the whole lines; what a crash left of a last one is cut off."""

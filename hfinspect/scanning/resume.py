@@ -7,15 +7,13 @@ from pathlib import Path
 
 from ..core.text import clean
 from ..errors import UsageError
-from .journal import Journal, JournalContents
+from .journal import Journal, WrittenRow
 from .lines import FORMATS
 from .row_work import Item
 from .rows import ScanRow
 
 
-def left_to_do(
-    items: Iterable[Item], written: Sequence[JournalContents], path: Path
-) -> Iterator[Item]:
+def left_to_do(items: Iterable[Item], written: Sequence[WrittenRow], path: Path) -> Iterator[Item]:
     """The items after those that have rows. Raises UsageError if the rows are of another list."""
     left = iter(items)
     for i, row in enumerate(written):
@@ -32,7 +30,7 @@ def left_to_do(
     return left
 
 
-def without_rows(items: Iterable[Item], written: Sequence[JournalContents]) -> Iterator[Item]:
+def without_rows(items: Iterable[Item], written: Sequence[WrittenRow]) -> Iterator[Item]:
     """The items without a row: for lists that the Hub makes, whose order changes."""
     names = {row.target for row in written}
     return (item for item in items if item.target not in names)
