@@ -28,9 +28,9 @@ class CachedShard(NamedTuple):
     error: HfinspectError | None
 
 
-def cached_shard(source: Source, keeper: ParsedCache, path: str) -> CachedShard | None:
+def cached_shard(source: Source, parsed_cache: ParsedCache, path: str) -> CachedShard | None:
     """A shard as it was parsed before; None where it was not, or its file has another size now."""
-    packed = keeper.load_parsed(path, HEADER)
+    packed = parsed_cache.load_parsed(path, HEADER)
     if packed is None:
         return None
     with collector_paused():
@@ -45,11 +45,13 @@ def cached_shard(source: Source, keeper: ParsedCache, path: str) -> CachedShard 
     return CachedShard(shard, known.size, error)
 
 
-def keeping(keeper: ParsedCache, reader: SourceReader) -> Callable[[Header], None]:
+def keeping(parsed_cache: ParsedCache, reader: SourceReader) -> Callable[[Header], None]:
     """What keeps the header of the file that is read."""
 
     def keep(header: Header) -> None:
-        keeper.store_parsed(reader.path, HEADER, pack_headers([CachedHeader(header, reader.size)]))
+        parsed_cache.store_parsed(
+            reader.path, HEADER, pack_headers([CachedHeader(header, reader.size)])
+        )
 
     return keep
 
@@ -61,44 +63,47 @@ def collecting(
     return lambda header: collect(CachedHeader(header, reader.size))
 
 
-def are_cached(keeper: ParsedCache, index: str) -> bool:
+def are_cached(parsed_cache: ParsedCache, index: str) -> bool:
     """Whether there is something of ``cached_headers``."""
-    return keeper.load_parsed(index, _ALL, of_commit=True) is not None
+    return parsed_cache.load_parsed(index, _ALL, of_commit=True) is not None
 
 
 def cached_headers(
-    keeper: ParsedCache, index: str, files: Mapping[str, FileEntry]
+    parsed_cache: ParsedCache, index: str, files: Mapping[str, FileEntry]
 ) -> dict[str, Header] | None:
     """The headers of all shards of an index as the server had them ready before, by path; None
     where it had not, or a shard has another size now."""
-    headers = _unpacked(keeper.load_parsed(index, _ALL, of_commit=True), files)
+    headers = _unpacked(parsed_cache.load_parsed(index, _ALL, of_commit=True), files)
     return None if headers is None else {one.header.file: one.header for one in headers}
 
 
-def cache_headers(keeper: ParsedCache, index: str, headers: Sequence[CachedHeader]) -> None:
+def cache_headers(parsed_cache: ParsedCache, index: str, headers: Sequence[CachedHeader]) -> None:
     """The inverse."""
-    keeper.store_parsed(index, _ALL, pack_headers(headers), of_commit=True)
+    parsed_cache.store_parsed(index, _ALL, pack_headers(headers), of_commit=True)
 
 
 def cached_shards(
-    keeper: ParsedCache, index: str, files: Mapping[str, FileEntry]
+    parsed_cache: ParsedCache, index: str, files: Mapping[str, FileEntry]
 ) -> dict[str, CachedHeader]:
     """The headers of those shards of an index that were read before, by path; none where one of
     the weight files next to the index is another one now."""
     place = _CacheEntry.of(index, files)
     headers = _unpacked(
-        keeper.load_parsed(place.path, place.what, of_commit=place.of_commit), files
+        parsed_cache.load_parsed(place.path, place.what, of_commit=place.of_commit), files
     )
     return {one.header.file: one for one in headers or ()}
 
 
 def cache_shards(
-    keeper: ParsedCache, index: str, files: Mapping[str, FileEntry], headers: Sequence[CachedHeader]
+    parsed_cache: ParsedCache,
+    index: str,
+    files: Mapping[str, FileEntry],
+    headers: Sequence[CachedHeader],
 ) -> None:
     """The inverse: all in one entry, for to write 163 takes as long as to parse half of them."""
     place = _CacheEntry.of(index, files)
     paths = [one.header.file for one in headers]
-    keeper.store_parsed(
+    parsed_cache.store_parsed(
         place.path, place.what, pack_headers(headers), of_commit=place.of_commit, instead_of=paths
     )
 

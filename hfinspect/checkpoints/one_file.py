@@ -167,17 +167,17 @@ def read_shard(
     ``collect``, which keeps it with others."""
     from .file_bytes import SourceReader
 
-    keeper = source.keeper if format_name == "safetensors" else None
-    if keeper is None:
+    parsed_cache = source.parsed_cache if format_name == "safetensors" else None
+    if parsed_cache is None:
         return _read_now(SourceReader(source, path), format_name, guess, None)
     from .cached_shards import cached_shard, collecting, keeping
 
-    known = None if collect else cached_shard(source, keeper, path)
+    known = None if collect else cached_shard(source, parsed_cache, path)
     if known is not None:
         guess.learn(known.shard)
         return Read(path, known.size, known.shard, known.error)
     reader = SourceReader(source, path)
-    keep = collecting(collect, reader) if collect else keeping(keeper, reader)
+    keep = collecting(collect, reader) if collect else keeping(parsed_cache, reader)
     return _read_now(reader, format_name, guess, keep)
 
 

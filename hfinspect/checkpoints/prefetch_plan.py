@@ -12,7 +12,9 @@ def with_prefetch(source: Source, *, weights: bool = True) -> PrefetchedSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
     is_main = source.origin.revision in (None, "main")
-    plan = partial(prefetch_plan, weights=weights, is_main=is_main, keeper=source.keeper)
+    plan = partial(
+        prefetch_plan, weights=weights, is_main=is_main, parsed_cache=source.parsed_cache
+    )
     under_way = PrefetchedSource(source, plan)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
@@ -24,7 +26,7 @@ def prefetch_plan(
     *,
     weights: bool,
     is_main: bool,
-    keeper: ParsedCache | None = None,
+    parsed_cache: ParsedCache | None = None,
 ) -> list[PlannedRead]:
     """config.json; and of a model in safetensors that is not kept the front of its only file, or
     the headers of all its shards, which the server has ready of main."""
@@ -42,11 +44,11 @@ def prefetch_plan(
     if choice is None or choice.format != "safetensors":
         return reads
     if choice.index is not None:
-        if is_main and (keeper is None or not are_cached(keeper, choice.index)):
+        if is_main and (parsed_cache is None or not are_cached(parsed_cache, choice.index)):
             reads.append(Ready(choice.index))
     elif len(choice.files) == 1:
         [path] = choice.files
-        known = keeper is not None and keeper.load_parsed(path, HEADER) is not None
+        known = parsed_cache is not None and parsed_cache.load_parsed(path, HEADER) is not None
         if "/" not in path and not known:
             reads.append(Front(path, DEFAULT_FIRST_GUESS))
     return reads

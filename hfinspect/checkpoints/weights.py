@@ -59,7 +59,7 @@ class WeightReading:
         self.refused = refused
         self._expected = self._came = 0
         self.headers: _ReadHeaders = {}
-        self.keeper: ParsedCache | None = None
+        self.parsed_cache: ParsedCache | None = None
         self._parsed: list[CachedHeader] = []
         self._cached: Mapping[str, CachedHeader] = {}
         self._read_now: list[CachedHeader] = []
@@ -154,44 +154,44 @@ class WeightReading:
 
     def _server_headers(self, index: str) -> _ReadHeaders:
         """The headers that the server has ready, or those of it that were kept."""
-        self.keeper = self.source.keeper
-        if self.keeper is not None:
+        self.parsed_cache = self.source.parsed_cache
+        if self.parsed_cache is not None:
             from .cached_shards import cached_headers
 
-            known = cached_headers(self.keeper, index, self.files)
+            known = cached_headers(self.parsed_cache, index, self.files)
             if known is not None:
-                self.keeper = None  # it has them
+                self.parsed_cache = None  # it has them
                 return known
         return self.source.shard_headers(index, self._come) or {}
 
     def _keep_headers(self, parsed: Sequence[CachedHeader]) -> None:
         """What came from the server, for the next time."""
         index = self.choice.index
-        if self.keeper is not None and parsed and index is not None:
+        if self.parsed_cache is not None and parsed and index is not None:
             from .cached_shards import cache_headers
 
-            cache_headers(self.keeper, index, parsed)
+            cache_headers(self.parsed_cache, index, parsed)
 
     def _keeps_together(self) -> ParsedCache | None:
         """Who keeps the headers of shards that are read one by one; None for a single file too."""
         sharded = self.choice.format == "safetensors" and self.choice.index is not None
-        return self.source.keeper if sharded else None
+        return self.source.parsed_cache if sharded else None
 
     def _take_cached(self) -> None:
         """The shards that were read before."""
-        keeper, index = self._keeps_together(), self.choice.index
-        if keeper is not None and index is not None and self._left():
+        parsed_cache, index = self._keeps_together(), self.choice.index
+        if parsed_cache is not None and index is not None and self._left():
             from .cached_shards import cached_shards
 
-            self._cached = cached_shards(keeper, index, self.files)
+            self._cached = cached_shards(parsed_cache, index, self.files)
             self.count.add(sum(path in self._cached for path in self.shards.present))
 
     def _keep_shards(self) -> None:
-        keeper, index = self._keeps_together(), self.choice.index
-        if keeper is not None and index is not None and self._read_now:
+        parsed_cache, index = self._keeps_together(), self.choice.index
+        if parsed_cache is not None and index is not None and self._read_now:
             from .cached_shards import cache_shards
 
-            cache_shards(keeper, index, self.files, [*self._cached.values(), *self._read_now])
+            cache_shards(parsed_cache, index, self.files, [*self._cached.values(), *self._read_now])
 
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each

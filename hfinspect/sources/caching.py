@@ -290,7 +290,7 @@ class CachingSource(SourceLayer):
             self.cache.put(key, packed)
 
     @property
-    def keeper(self) -> ParsedCache:
+    def parsed_cache(self) -> ParsedCache:
         return self
 
     def load_parsed(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:

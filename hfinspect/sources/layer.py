@@ -58,8 +58,8 @@ class SourceLayer(Source):
         return self.inner.is_near
 
     @property
-    def keeper(self) -> ParsedCache | None:
-        return self.inner.keeper
+    def parsed_cache(self) -> ParsedCache | None:
+        return self.inner.parsed_cache
 
     @property
     def listing_complete(self) -> bool:

@@ -21,19 +21,19 @@ class MemoizedSource(SourceLayer):
     models. It goes with the source.
     """
 
-    def __init__(self, inner: Source, keeper: ParsedCache | None = None) -> None:
-        """``keeper`` is for an inner source that has none."""
+    def __init__(self, inner: Source, parsed_cache: ParsedCache | None = None) -> None:
+        """``parsed_cache`` is for an inner source that has none."""
         super().__init__(inner)
         self._left = MAX_MEMOIZED
         self._listing_complete: bool | None = None
         self._segments: dict[str, Segments] = {}
         self._bodies: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self._keeper = inner.keeper or keeper
+        self._parsed_cache = inner.parsed_cache or parsed_cache
 
     @property
-    def keeper(self) -> ParsedCache | None:
-        return self._keeper
+    def parsed_cache(self) -> ParsedCache | None:
+        return self._parsed_cache
 
     @property
     def listing_complete(self) -> bool:

@@ -103,8 +103,8 @@ class Source(ABC):
         return False
 
     @property
-    def keeper(self) -> ParsedCache | None:
-        """Who keeps what is made of the files between runs; None where nobody does."""
+    def parsed_cache(self) -> ParsedCache | None:
+        """What keeps between runs what is made of the files; None where nothing does."""
         return None
 
     @property

@@ -41,12 +41,12 @@ def test_nobody_guesses_what_a_source_has() -> None:
 
 def test_memory_keeps_up_to_a_limit(tmp_path: Path) -> None:
     """Beyond it, what is read and what is made of it are simply not there the next time."""
-    keeper = ParsedInMemory()
-    keeper.store_parsed("a", "header", bytes(MAX_BYTES_PARSED))
-    keeper.store_parsed("b", "header", b"1")
+    parsed_cache = ParsedInMemory()
+    parsed_cache.store_parsed("a", "header", bytes(MAX_BYTES_PARSED))
+    parsed_cache.store_parsed("b", "header", b"1")
     assert (
-        keeper.load_parsed("a", "header") == bytes(MAX_BYTES_PARSED)
-        and keeper.load_parsed("b", "header") is None
+        parsed_cache.load_parsed("a", "header") == bytes(MAX_BYTES_PARSED)
+        and parsed_cache.load_parsed("b", "header") is None
     )
     with (tmp_path / "model.bin").open("wb") as file:
         file.truncate(MAX_MEMOIZED + 1)
