@@ -158,14 +158,15 @@ def _compared(
     if here is None or there is None:
         tensor = here or there
         assert tensor is not None
-        shape = _shape(tensor)
+        shape = shape_text(tensor.shape)
         yield ("only_here", shape, None) if there is None else ("only_there", None, shape)
         return
     if _repacked(here, there):
-        yield "packing", f"{here.dtype} {_shape(here)}", f"{there.dtype} {_shape(there)}"
+        before, after = (f"{one.dtype} {shape_text(one.shape)}" for one in (here, there))
+        yield "packing", before, after
         return
     if here.shape != there.shape:
-        yield "shape", _shape(here), _shape(there)
+        yield "shape", shape_text(here.shape), shape_text(there.shape)
     if here.dtype != there.dtype and None not in (here.dtype, there.dtype):
         yield "dtype", here.dtype, there.dtype
 
@@ -180,10 +181,6 @@ def _repacked(here: TensorInfo, there: TensorInfo) -> bool:
         and packed
         and (here.shape, here.dtype) != (there.shape, there.dtype)
     )
-
-
-def _shape(tensor: TensorInfo) -> str:
-    return shape_text(tensor.shape)
 
 
 def folded_name(tensor: TensorInfo) -> str:

@@ -107,9 +107,8 @@ def _sections(code: str, text: str) -> tuple[str, str, str]:
     is_whole = len(sections) == 3 and not any("\n\n" in section for section in sections)
     assert is_whole, f"{code}: what, Why: and Fix: are wanted"
     what, why, fix = (" ".join(section.split()) for section in sections)
-    assert why.startswith("Why: "), code
-    assert fix.startswith("Fix: "), code
-    return what, _sentence(why.removeprefix("Why: ")), _sentence(fix.removeprefix("Fix: "))
+    assert (why[:5], fix[:5]) == ("Why: ", "Fix: "), code
+    return what, _sentence(why[5:]), _sentence(fix[5:])
 
 
 def _sentence(text: str) -> str:

@@ -49,9 +49,8 @@ def keeping(parsed_cache: ParsedCache, reader: SourceReader) -> Callable[[Header
     """What keeps the header of the file that is read."""
 
     def keep(header: Header) -> None:
-        parsed_cache.store_parsed(
-            reader.path, HEADER, pack_headers([CachedHeader(header, reader.size)])
-        )
+        packed = pack_headers([CachedHeader(header, reader.size)])
+        parsed_cache.store_parsed(reader.path, HEADER, packed)
 
     return keep
 

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def runs(
     model: options.Model,
     *,
-    wanted: RunsOptions,
+    runs_options: RunsOptions,
     reading: ModelReading,
     format_: options.Format = "table",
     output: options.Output = None,
@@ -38,7 +38,7 @@ def runs(
     checked_format(format_)
     with reading_line(model, revision=reading.revision) as progress:
         answers = api.runs(
-            model, **arguments_of(wanted, reading), **access.arguments(), progress=progress
+            model, **arguments_of(runs_options, reading), **access.arguments(), progress=progress
         )
     emit(format_, lambda: lay_out(answers, drawn=format_ == "html"), answers.to_dict, output)
     if answers.answer != "yes":

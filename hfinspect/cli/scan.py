@@ -338,9 +338,8 @@ def _inspected(
     if query:
         expand = ("sha", "siblings", "private", *INFO)
         list_from = partial(hub_targets, scan_options, query, limit, expand)
-        items = list_from()
         return Job(
-            items,
+            list_from(),
             limit,
             work,
             chosen,

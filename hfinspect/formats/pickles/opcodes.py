@@ -67,10 +67,6 @@ def _tuple_of(count: int) -> OpcodeHandler:
     return build
 
 
-for _count, _code in ((1, b"\x85"), (2, b"\x86"), (3, b"\x87")):
-    _opcode(_code)(_tuple_of(_count))
-
-
 @_opcode(b"a")
 def _append(m: PickleState) -> None:
     item = m.pop()
