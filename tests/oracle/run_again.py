@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.sizing import record_transformers_workspace as record_workspace
-from tests.sizing.workspace_models import MODELS
 
 from . import record_activations, record_caches, sources
 from .activation_models import KINDS
@@ -66,7 +65,7 @@ def everything() -> dict[str, set[str]]:
             {case["rule"].split()[0] for case in record_activations.recorded_cases()}
         )
     }
-    words = {name.partition(" ")[0] for name in MODELS}
+    words = {name.partition(" ")[0] for name in record_workspace.MODELS}
     return found | {f"workspace {kind}": {kind} for kind in sorted(words)}
 
 
@@ -187,7 +186,7 @@ def _workspace(kind: str, dry: bool) -> Outcome:
 
     held = json.loads(record_workspace.RECORD.read_text())
     done = Outcome()
-    for name in (n for n in MODELS if n.partition(" ")[0] == kind):
+    for name in (n for n in record_workspace.MODELS if n.partition(" ")[0] == kind):
         before = [row for row in held["rows"] if row[0] == name]
         now = record_workspace.measured(name)
         others = [row for row in now if row not in before]
@@ -200,7 +199,7 @@ def _workspace(kind: str, dry: bool) -> Outcome:
             if not 1 <= over <= WIDER.get(name, LIMIT):
                 done.by_hand.append(f"{row[:-2]}: the limit is {over:.2f} of what was taken")
         if others and not dry:
-            record_workspace.main([name])
+            record_workspace.write({name: now})
             done.taken.append(f"{name} is recorded anew")
     return done
 
@@ -228,11 +227,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="every recording")
     parser.add_argument("--dry", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)
-    library, there = transformers(), everything()
+    library = transformers()
     if unknown := [name for name in options.names if name.partition(" ")[0] not in sources.SHARED]:
         parser.error(f"{unknown[0]!r}: expected one of {', '.join(sources.SHARED)}, and a name")
     names = options.names or (
-        list(there)
+        list(everything())
         if options.all
         else of_changed_code(library, sources.recorded(), sources.installed())
     )

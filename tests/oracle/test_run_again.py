@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -16,6 +17,12 @@ def test_every_recording_has_types() -> None:
     assert all(there.values())
     assert there["caches fuyu"] == {"fuyu", "persimmon"}  # a section counts
     assert there["activations t5-gated"] == {"t5"}
+
+
+def test_every_model_whose_pass_was_recorded_is_run_again() -> None:
+    models = json.loads(run_again.record_workspace.RECORD.read_text())["models"]
+    recorded = {f"workspace {name.partition(' ')[0]}" for name in models}
+    assert recorded == {n for n in run_again.everything() if n.startswith("workspace ")}
 
 
 def test_what_runs_for_the_first_time_differs() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -224,15 +225,14 @@ def measured(name: str) -> list[list[Any]]:
     return rows
 
 
-def main(names: list[str]) -> None:
+def write(found: Mapping[str, Sequence[list[Any]]]) -> None:
+    """The rows of these models, in place of what is recorded of them."""
     import torch
     import transformers
 
-    transformers.logging.set_verbosity_error()
-    held = json.loads(RECORD.read_text()) if names else {"rows": []}
-    rows = [row for row in held["rows"] if row[0] not in names]
-    for name in names or MODELS:
-        rows += measured(name)
+    held = json.loads(RECORD.read_text())["rows"]
+    rows = [row for row in held if row[0] in MODELS and row[0] not in found]
+    rows += [row for own in found.values() for row in own]
     columns = ("model", *Case._fields, "peak", "cache")
     record = {
         "transformers": transformers.__version__,
@@ -243,6 +243,13 @@ def main(names: list[str]) -> None:
     }
     RECORD.write_text(json.dumps(record) + "\n")
     print(f"{len(rows)} rows of transformers {transformers.__version__}")
+
+
+def main(names: list[str]) -> None:
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    write({name: measured(name) for name in names or MODELS})
 
 
 if __name__ == "__main__":
