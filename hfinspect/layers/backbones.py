@@ -8,7 +8,6 @@ from typing import Any
 from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact, timm
 from ..trees.backbone_stages import chosen_stages, stage_names
 from ..trees.catalog import find_class
-from ..trees.prediction import check_activations
 
 #: model_type -> the widths that its config hands on; the families' files fill it.
 _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
@@ -80,7 +79,6 @@ def backbone(
     Raises ConfigError for a type whose widths are not known here, and for fewer than ``least``.
     """
     network = auto_class(c, "Backbone", default_type=default_type, part="vision")
-    check_activations(network.class_name, c, network)
     widths = _widths(c.with_defaults(model_type=default_type), network)
     if len(widths) < least:
         raise c.miscounted("out_features", len(widths), f"at least {least}")

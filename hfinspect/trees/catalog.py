@@ -24,6 +24,7 @@ from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..errors import UnknownArchitectureError, UnnamedModelError
 from . import timm, trace_files
+from .learned_activations import check_activations
 from .modules import Module, Parameter
 from .trace_files import TRACED
 
@@ -420,7 +421,9 @@ def _nested(
     if family is None:
         where = f"config.json: {config.path.rstrip('.')}"
         raise _unknown(str(model_type), sorted(index().types), where, "model_type")
-    module = family.classes[pick(family)](config.read_as(model_type))
+    name = pick(family)
+    module = family.classes[name](config.read_as(model_type))
+    check_activations(name, config, module)
     module.scope = True
     if part is not None:
         module.part = part

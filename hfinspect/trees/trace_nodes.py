@@ -12,6 +12,7 @@ from .arithmetic import NoValueError, Written, holds, value
 from .backbone_stages import stage_names
 from .cache_layout import Unknown, cache_item
 from .guarded import GuardedRead
+from .learned_activations import check_activations
 from .modules import Layers, Module, ModuleList, Parameter
 from .older_files import older_names
 
@@ -82,7 +83,10 @@ class Building:
             if outer.says(key) and outer.raw(key) is None:
                 raise self._read.refused(path, None)
         build = self._own.get(name) or self._other(name)
-        module = build(self._read.section(path))
+        section = self._read.section(path)
+        module = build(section)
+        if path:
+            check_activations(name, section, module)
         module.scope = True
         module.part = node.get("part") or module.part
         return module

@@ -80,6 +80,26 @@ def test_a_backbone_under_a_model_with_slopes_of_its_own() -> None:
         predict({"model_type": "dab-detr", "backbone_config": resnet})
 
 
+@pytest.mark.parametrize(
+    ("model_type", "text", "tower", "kind"),
+    [
+        ("llava", "text_config", "vision_config", "clip_vision_model"),
+        ("encoder-decoder", "decoder", "encoder", "bert"),
+        ("apertus1p5", "text_config", "audio_config", None),  # a trace
+    ],
+)
+def test_a_tower_next_to_a_text_model_with_activations_of_its_own(
+    model_type: str, text: str, tower: str, kind: str | None
+) -> None:
+    """Apertus's activations are those of its own layers."""
+    of_text = {} if kind is None else {"model_type": "apertus"}
+    of_tower = {} if kind is None else {"model_type": kind}
+    config = {"model_type": model_type, text: of_text, tower: of_tower}
+    assert predict(config).parameters
+    with pytest.raises(UnknownArchitectureError, match=rf"{tower}\.hidden_act.* is 'xielu'"):
+        predict({**config, tower: {**of_tower, "hidden_act": "xielu"}})
+
+
 @pytest.mark.parametrize("model_type", ["maskformer", "mask2former", "upernet"])
 def test_stages_in_another_order(model_type: str) -> None:
     """``out_features`` would mean other maps."""

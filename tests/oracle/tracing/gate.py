@@ -19,7 +19,8 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import check_activations, is_saved
+from hfinspect.trees.learned_activations import check_activations
+from hfinspect.trees.prediction import is_saved
 from hfinspect.trees.traced import builders
 
 from ..deliberate import something
