@@ -423,7 +423,8 @@ def _nested(
         raise _unknown(str(model_type), sorted(index().types), where, "model_type")
     name = pick(family)
     module = family.classes[name](config.read_as(model_type))
-    check_activations(name, config, module)
+    if config.path:  # the whole config is checked with its root
+        check_activations(name, config, module)
     module.scope = True
     if part is not None:
         module.part = part
