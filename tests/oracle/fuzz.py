@@ -37,7 +37,7 @@ from hfinspect.errors import HfinspectError, UnknownArchitectureError
 from hfinspect.trees import catalog
 from hfinspect.trees.prediction import predict
 
-from . import mutating, saved
+from . import mutating, record, saved
 from .deliberate import MODULE_NAMES, passed_over, something
 from .mutating import Edit
 
@@ -84,8 +84,7 @@ def case_configs() -> dict[str, list[dict[str, Any]]]:
     """model_type -> the small configs of its recorded cases, each once."""
     found: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(CASES.glob("*.json")):
-        entries = json.loads(path.read_text())
-        for entry in entries if isinstance(entries, list) else [entries]:
+        for entry in record.entries(path):
             if entry.get("library", "transformers") == "transformers":
                 rows = found.setdefault(entry["model_type"], [])
                 for case in entry.get("cases", ()):

@@ -246,11 +246,10 @@ def main() -> int:
     failures = 0
     names = options.families or sorted(path.stem for path in (FIXTURES / "cases").glob("*.json"))
     for name in names:
-        entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
         path = FIXTURES / "recorded" / f"{name}.json"
         before = json.loads(path.read_text()) if path.exists() else {}
         now: dict[str, Any] = {}
-        for entry in entries if isinstance(entries, list) else [entries]:
+        for entry in entries(FIXTURES / "cases" / f"{name}.json"):
             for label, job in jobs(entry):
                 try:
                     now[label] = plain(job())
@@ -277,6 +276,12 @@ def of_the_past(
         if new and new["version"] != old["version"] and not same(old, new):
             found[f"{label}@{old['version']}"] = old
     return found
+
+
+def entries(case_file: Path) -> list[dict[str, Any]]:
+    """What a case file has of each type; one of a single type has it without a list."""
+    content = json.loads(case_file.read_text())
+    return content if isinstance(content, list) else [content]
 
 
 def jobs(entry: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from .record import FIXTURES, _build
+from .record import FIXTURES, _build, entries
 
 FILE = FIXTURES / "adapters.json"
 RANK = 4
@@ -57,8 +57,7 @@ NAMED: tuple[tuple[str, str, str], ...] = (
 def cases() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """(entry, case) of each type's first class."""
     for path in sorted((FIXTURES / "cases").glob("*.json")):
-        held = json.loads(path.read_text())
-        for entry in held if isinstance(held, list) else [held]:
+        for entry in entries(path):
             first = first_case(entry)
             if entry.get("model_type") and not entry.get("library") and first is not None:
                 yield entry, first

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from ..oracle_folder import ORACLE
-from . import fuzz, mutating
+from . import fuzz, mutating, record
 from .deliberate import MODULE_NAMES, TABLE, passed_over, something
 from .mutating import Edit
 
@@ -33,8 +33,7 @@ def test_a_difference_names_each_kind_once() -> None:
 def test_the_table_of_what_is_deliberate_is_the_recordings_too() -> None:
     recorded = set()
     for path in (ORACLE / "cases").glob("*.json"):
-        entries = json.loads(path.read_text())
-        for entry in entries if isinstance(entries, list) else [entries]:
+        for entry in record.entries(path):
             if entry.get("names") == "module":
                 recorded.add(entry["model_type"])
     assert recorded == MODULE_NAMES

@@ -19,6 +19,7 @@ from hfinspect.sizing.own_cache import GENERATES
 from hfinspect.trees.catalog import Family, find_type, index
 from hfinspect.trees.prediction import predict
 
+from ..oracle.record import entries
 from ..oracle_folder import ORACLE
 
 GENERATING: list[str] = json.loads((ORACLE / "generating.json").read_text())
@@ -34,8 +35,7 @@ KEEP_NONE = ("Gemma4AssistantForCausalLM", "Gemma4UnifiedAssistantForCausalLM")
 def small(name: str) -> dict[str, Any]:
     """The small config of the class's case file, empty where it has none."""
     path = ORACLE / "cases" / f"{index().classes[name][0]}.json"
-    entries = json.loads(path.read_text()) if path.exists() else []
-    listed = entries if isinstance(entries, list) else [entries]
+    listed = entries(path) if path.exists() else []
     kinds = {entry["model_type"]: entry.get("tiny", {}) for entry in listed}
     return {**kinds.get(type_of(name), {}), "model_type": type_of(name)}
 
