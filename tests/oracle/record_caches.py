@@ -28,13 +28,13 @@ import copy
 import inspect
 import json
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from . import in_processes
 from .cache_inputs import GIVEN, LIBRARY, SEEN, held_by_modules, inputs_of, settle, what_runs
-from .record import FIXTURES, _build
+from .record import FIXTURES, _build, entries
 from .trace import TRACED
 from .tracing.writing import text
 
@@ -407,14 +407,10 @@ def main() -> int:
 
 
 def prepare() -> None:
-    """The libraries as all recordings have them."""
+    """The libraries as all recordings have them, and how models are run."""
     import torch
-    import transformers
 
-    warnings.simplefilter("ignore")
-
-    transformers.logging.set_verbosity_error()
-    torch.set_num_threads(1)
+    in_processes.prepare()
     torch.manual_seed(0)
     global WAYS
     WAYS = (("cpu", torch.bfloat16), ("meta", torch.bfloat16), ("cpu", torch.float32))
@@ -480,8 +476,7 @@ def recorded(name: str) -> dict[str, Any]:
         for kind, own in LIBRARY.items():
             found |= at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
         return found
-    entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
-    for entry in entries if isinstance(entries, list) else [entries]:
+    for entry in entries(FIXTURES / "cases" / f"{name}.json"):
         for case in entry.get("cases", ()):
             if not entry.get("library") and case["architecture"].endswith(GENERATES):
                 found[f"{entry['model_type']}-{case['name']}"] = _outcome(entry, case)

@@ -135,8 +135,7 @@ def changed_answers(library: Transformers, kinds: set[str]) -> Iterator[tuple[st
         recordings = json.loads(path.read_text())
         if not any(row["model_type"] in kinds for row in recordings.values()):
             continue
-        content = json.loads((record.FIXTURES / "cases" / path.name).read_text())
-        for entry in content if isinstance(content, list) else [content]:
+        for entry in record.entries(record.FIXTURES / "cases" / path.name):
             if entry["model_type"] in kinds:
                 for label, job in record.jobs(entry):
                     if label in recordings:
@@ -385,7 +384,7 @@ def release(wanted: str, report: Report, *, dry: bool, whole: bool) -> None:
     if not dry:
         with report.step("keys, classes of engines, tables"):
             of_past = {name: before.get(name, after[name]) for name in left}
-            run = now if holds else {"running": {}, "shared": {}, **past}
+            run = now if holds else past
             sources.write(
                 {
                     "version": wanted,

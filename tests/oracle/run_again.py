@@ -109,13 +109,13 @@ def of_changed_code(
     def kinds_of(packages: Iterable[str]) -> set[str]:
         return {kind for package in packages for kind in by_package.get(package, ())}
 
-    before = past.get("running", {})
+    before = past["running"]
     changed = kinds_of(n for n, digest in now["running"].items() if before.get(n) != digest)
     chosen = first_time(kinds_of(now["packages"].keys() - past["packages"].keys()))
     for name, kinds in everything().items():
-        shared = past.get("shared", {}).get(name.split()[0])
+        subject = name.split()[0]
         whole = {*kinds, *(part for kind in kinds for part in parts(library, kind))}
-        if shared != now["shared"][name.split()[0]] or whole & changed:
+        if past["shared"].get(subject) != now["shared"][subject] or whole & changed:
             chosen.append(name)
     return chosen
 

@@ -243,10 +243,8 @@ def installed() -> dict[str, Any]:
 def recorded() -> dict[str, Any]:
     """``{"version": ..., "packages": {...}, "running": {...}, "shared": {...}}``; of no version
     where nothing is recorded."""
-    if not RECORD.exists():
-        return {"version": "", "packages": {}, "running": {}, "shared": {}}
-    found: dict[str, Any] = json.loads(RECORD.read_text())
-    return found
+    found = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    return {"version": "", "packages": {}, "running": {}, "shared": {}, **found}
 
 
 def write(record: Mapping[str, Any]) -> None:

@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 from hfinspect.trees.catalog import families, find_class, find_type, index
 
 from . import saved
+from .deliberate import MODULE_NAMES
 from .in_processes import Outcome, prepare, work_through
-from .record import FIXTURES, record_default
+from .record import record_default
 from .trace import LEFT_OUT, know_files, refused
 from .tracing.library import Transformers, transformers
 
@@ -108,13 +109,13 @@ def outcome(family: str) -> Outcome:
     from tests.architectures import recordings
 
     prepare()
-    spelled, done = _spelled_as_modules(), Outcome()
+    done = Outcome()
     for label, record in recordings.of(family).items():
         of_now = recordings.is_default(record) and "@" not in label  # others are of the past
         if not of_now or record["library"] != "transformers":
             continue
         place = record["model_type"], record["architecture"]
-        names = {"names": "module"} if place[0] in spelled else {}
+        names = {"names": "module"} if place[0] in MODULE_NAMES else {}
         try:
             built = record_default({**record, **names}, record["architecture"])
         except Exception as error:
@@ -127,16 +128,6 @@ def outcome(family: str) -> Outcome:
         else:
             done.equal += 1
     return done
-
-
-def _spelled_as_modules() -> set[str]:
-    """The types whose recordings have the names of modules, not those of a save."""
-    found: set[str] = set()
-    for path in (FIXTURES / "cases").glob("*.json"):
-        content = json.loads(path.read_text())
-        entries = content if isinstance(content, list) else [content]
-        found |= {entry["model_type"] for entry in entries if entry.get("names") == "module"}
-    return found
 
 
 def left_out(library: str) -> set[tuple[str, str]]:

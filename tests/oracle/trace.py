@@ -249,7 +249,7 @@ def examples(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -
 def _example(
     library: Library, kind: str, name: str, given: Mapping[str, Any], root: Node
 ) -> dict[str, Any]:
-    lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in flat(root).items()]
+    shapes = flat(root)
     return {
         "library": library.name,
         "version": library.version,
@@ -257,8 +257,8 @@ def _example(
         "architecture": name,
         "given": given,
         "parameters": _parameters(root),
-        "count": len(lines),
-        "digest": digest(lines),
+        "count": len(shapes),
+        "digest": shapes_digest(shapes),
     }
 
 
