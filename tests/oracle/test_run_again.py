@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ..sizing.record_transformers_workspace import RECORD
 from . import run_again, sources
 from .record_caches import WINDOW, _narrow, differing
 
@@ -20,7 +21,7 @@ def test_every_recording_has_types() -> None:
 
 
 def test_every_model_whose_pass_was_recorded_is_run_again() -> None:
-    models = json.loads(run_again.record_workspace.RECORD.read_text())["models"]
+    models = json.loads(RECORD.read_text())["models"]
     recorded = {f"workspace {name.partition(' ')[0]}" for name in models}
     assert recorded == {n for n in run_again.everything() if n.startswith("workspace ")}
 
