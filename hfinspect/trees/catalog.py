@@ -426,6 +426,5 @@ def _nested(
     if config.path:  # the whole config is checked with its root
         check_activations(name, config, module)
     module.scope = True
-    if part is not None:
-        module.part = part
+    module.part = part or module.part
     return module

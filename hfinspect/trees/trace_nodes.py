@@ -82,9 +82,8 @@ class Building:
             outer, key = self._read.place(path)
             if outer.says(key) and outer.raw(key) is None:
                 raise self._read.refused(path, None)
-        build = self._own.get(name) or self._other(name)
         section = self._read.section(path)
-        module = build(section)
+        module = (self._own.get(name) or self._other(name))(section)
         if path:
             check_activations(name, section, module)
         module.scope = True
