@@ -18,8 +18,7 @@ from ..core.records import dataclass
 from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.prediction import Prediction
-from .cache_request import CachedLayer
-from .cache_request import CacheRequest as HeldCache
+from .cache_request import CachedLayer, CacheRequest
 from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
@@ -29,7 +28,6 @@ from .memory_request import MemoryRequest
 from .parallel import divided
 from .plan import refused, shared_by
 from .sizer import cache_request_of, sizer
-from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
 _FIRST: Final = 128
@@ -118,20 +116,13 @@ def curves(
     contexts = tuple(sorted({*_contexts(inspection.facts.context), memory.main.context}))
     batches = tuple(sorted({*BATCHES, request.batch}))
     layers = engine_layers(inspection, prediction.root, LOGICAL, images=request.crosses)
-    # The tree is walked once, for all engines.
-    limit = sizer(inspection, prediction, layers, memory.weights, request).limit
-
     made = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         and (request.parallel.alone or not engine.places_layers)
-        for own_layers in [
-            engine_layers(inspection, prediction.root, engine, images=request.crosses)
-        ]
-        for points in [_Points(contexts, batches, replace(limit, layers=own_layers))]
         for curve in _of_engine(
-            inspection, prediction, memory, own_layers, _under(request, engine), points
+            inspection, prediction, memory, _under(request, engine), contexts, batches
         )
     ]
     return Curves(contexts, batches, tuple(made), _cards(device, request))
@@ -158,41 +149,31 @@ def _under(request: MemoryRequest, engine: Engine) -> MemoryRequest:
     )
 
 
-class _Points(NamedTuple):
-    """Where curves are computed, and the limit of the workspace."""
-
-    contexts: Sequence[int]
-    batches: Sequence[int]
-    limit: WorkspaceLimit
-
-
 def _of_engine(
     inspection: Inspection,
     prediction: Prediction,
     memory: Memory,
-    layers: Sequence[CachedLayer],
     request: MemoryRequest,
-    points: _Points,
+    contexts: Sequence[int],
+    batches: Sequence[int],
 ) -> Iterator[Curve]:
     """The curves of the dtypes that an engine has: the named one first, else the one that is taken
     without a choice."""
-    engine, (contexts, batches, limit) = request.engine, points
+    engine = request.engine
+    every = engine_layers(inspection, prediction.root, engine, images=request.crosses)
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
-    sized = sizer(inspection, prediction, layers, memory.weights, request)
+    sized = sizer(inspection, prediction, every, memory.weights, request)
     weights, own = sized.fullest_weights, sized.cache_request
-    layers = [divided(layer, request.parallel.tensor, inspection) for layer in layers]
-    sums = [[(n, engine.workspace(limit, n, batch)) for n in contexts] for batch in batches]
+    layers = [divided(layer, request.parallel.tensor, inspection) for layer in every]
+    sums = [[(n, engine.workspace(sized.limit, n, batch)) for n in contexts] for batch in batches]
     if None in (one for line in sums for _, one in line):
         return  # no limit, no sum
     workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
-    rows = [item for layer in layers for item in layer.keys_values]
     usual, _ = cache_request_of(inspection, prediction, replace(request, dtype=None))
     for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):
-        with contextlib.suppress(UsageError):  # no dtype of this engine
+        with contextlib.suppress(UsageError):  # no dtype of this engine, or not for these rows
             if dtype != own.dtype:
                 engine.cache_dtype(dtype)
-            if any(engine.cache_refusal(item, dtype) for item in rows):
-                continue
             cache_request = replace(own, dtype=dtype)
             counted, blocks = caches_under(layers, engine, cache_request)
             caches = tuple(
@@ -205,10 +186,10 @@ def _of_engine(
 def _cache(
     counted: CountedCaches,
     engine: Engine,
-    cache: HeldCache,
+    request: CacheRequest,
     contexts: Sequence[int],
 ) -> list[tuple[int, int]]:
-    return [(n, cache_bytes(counted, engine, replace(cache, tokens=n))) for n in contexts]
+    return [(n, cache_bytes(counted, engine, replace(request, tokens=n))) for n in contexts]
 
 
 class CurveInputs(NamedTuple):
