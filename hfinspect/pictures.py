@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
     from .reports.portrait import PartPortrait, Portrait
-    from .sizing.curves import CurveInputs, Curves
+    from .sizing.curves import CacheOfLayers, Curves
     from .sizing.memory_request import MemoryRequest
     from .sources.memoized import MemoizedSource
 
@@ -70,7 +70,7 @@ def portrait(call: PortraitCall) -> Portrait:
     opened = access.open(ref)
     memoized = MemoizedSource(opened)
     with errors_about(ref), closing(memoized):
-        inspect_again = inspect_opened(
+        inspected = inspect_opened(
             target,
             ref,
             memoized if ref.path is None else opened,
@@ -79,9 +79,9 @@ def portrait(call: PortraitCall) -> Portrait:
             file=call.file,
             overrides=call.overrides,
         )
-        parts = _parts(target, ref, memoized, access, inspect_again, source)
-        audit = _audited(target, ref, call.file, memoized, inspect_again, source)
-        return _portrait(inspect_again, audit, parts, _with_base(inspect_again, access))
+        parts = _parts(target, ref, memoized, access, inspected, source)
+        audit = _audited(target, ref, call.file, memoized, inspected, source)
+        return _portrait(inspected, audit, parts, _with_base(inspected, access))
 
 
 def _parts(
@@ -197,11 +197,11 @@ def _portrait(
     memory = plan(inspection, prediction, sized_request)
     drawn = None if prediction is None else curves(inspection, prediction, memory, sized_request)
     # The areas are those of the adapter alone, without its base model's cache.
-    inputs: tuple[CurveInputs, ...] = ()
+    layer_caches: tuple[CacheOfLayers, ...] = ()
     if run is inspected and prediction is not None and drawn is not None:
-        inputs = caches_by_layer(inspection, prediction, memory)
+        layer_caches = caches_by_layer(inspection, prediction, memory)
     return Portrait(
-        inspected.inspection, _explanation(inspected), memory, drawn, inputs, audit, parts
+        inspected.inspection, _explanation(inspected), memory, drawn, layer_caches, audit, parts
     )
 
 

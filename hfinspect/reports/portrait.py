@@ -17,7 +17,7 @@ from ..core.results import Inspection, Totals
 from ..core.text import byte_size, rounded_count, shape_text
 from ..core.verdicts import AuditResult
 from ..explaining.low_rank import low_rank
-from ..sizing.curves import CurveInputs, Curves
+from ..sizing.curves import CacheOfLayers, Curves
 from . import adapter_lines, explained, memory_screen, overview, verdict
 from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
 from .drawings import Chapter, Leaf, Measure, StackedBar, Stretch, Strips, Treemap, fewer
@@ -63,7 +63,7 @@ class Portrait:
         explanation: where every parameter comes from; why not, as text
         memory: what it needs to run; None where it cannot be said at all
         curves: the same at every context; None where the cache is not known
-        curve_inputs: what layers keep of the cache
+        layer_caches: what layers keep of the cache
         audit: what is wrong; why it was not looked at, as text
         parts: of a pipeline, each for itself
     """
@@ -72,7 +72,7 @@ class Portrait:
     explanation: Explanation | str
     memory: Memory | None
     curves: Curves | None
-    curve_inputs: tuple[CurveInputs, ...]
+    layer_caches: tuple[CacheOfLayers, ...]
     audit: AuditResult | str
     parts: tuple[PartPortrait, ...] = ()
 
@@ -111,7 +111,7 @@ def lay_out(
 
 
 def treemap(
-    inspection: Inspection, folded: Folded, inputs: Sequence[CurveInputs], memory: Memory | None
+    inspection: Inspection, folded: Folded, caches: Sequence[CacheOfLayers], memory: Memory | None
 ) -> Treemap | None:
     """Tiles by parameters, bytes and the cache at the model's own context, each where known."""
     measures = []
@@ -119,7 +119,7 @@ def treemap(
         measures.append(Measure("parameters", "parameters", "parameters", inspection.parameters))
     if inspection.nbytes:
         measures.append(Measure("nbytes", "bytes", "bytes", inspection.nbytes, "as stored"))
-    cache = sum(one.nbytes for one in inputs)
+    cache = sum(one.nbytes for one in caches)
     if cache and memory is not None and memory.cache is not None:
         of = memory.cache
         note = f"at {of.tokens:,} tokens, batch {of.batch}, {of.dtype}, engine {of.engine}"
@@ -130,7 +130,7 @@ def treemap(
     stacks = {pattern.stack for pattern in folded.patterns if pattern.stack}
     parts = [member.name for member in inspection.members]
     leaves = [_leaf(pattern, names, len(stacks) > 1, parts) for pattern in folded.patterns]
-    leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in inputs]
+    leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in caches]
     leaves = [leaf for leaf in _by_module(leaves) if any(leaf.sizes)]
     leaves.sort(key=lambda leaf: _COMPONENTS.get(leaf.component, 99))
     return fewer(Treemap("Areas", tuple(measures), tuple(leaves)), MAX_LEAVES)
@@ -160,11 +160,11 @@ def _by_module(leaves: Iterable[Leaf]) -> Iterator[Leaf]:
         yield group[0]._replace(sizes=tuple(sizes))
 
 
-def _cache_leaf(inputs: CurveInputs, names: Sequence[str], several: bool) -> Leaf:
-    component = Component.SSM if inputs.state else Component.ATTENTION
-    sizes = tuple(inputs.nbytes if name == "cache" else 0 for name in names)
-    group = _group(inputs.stack, inputs.layers, several)
-    return Leaf("", component.value, group, inputs.label, sizes)
+def _cache_leaf(cache: CacheOfLayers, names: Sequence[str], several: bool) -> Leaf:
+    component = Component.SSM if cache.state else Component.ATTENTION
+    sizes = tuple(cache.nbytes if name == "cache" else 0 for name in names)
+    group = _group(cache.stack, cache.layers, several)
+    return Leaf("", component.value, group, cache.label, sizes)
 
 
 def _group(stack: str, layers: Sequence[int], several: bool) -> str:
@@ -177,7 +177,7 @@ def _group(stack: str, layers: Sequence[int], several: bool) -> str:
 def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
     inspection = portrait.inspection
     yield from _bar(inspection)
-    drawn = treemap(inspection, folded, portrait.curve_inputs, portrait.memory)
+    drawn = treemap(inspection, folded, portrait.layer_caches, portrait.memory)
     if drawn is None:
         yield Paragraph("parameters and bytes are unknown: nothing to draw")
     else:
@@ -207,10 +207,10 @@ def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
         return
     unit = "bytes" if all(kind.nbytes is not None for kind in folded.kinds) else "parameters"
     cache: dict[tuple[str, int], int] = {}
-    for inputs in portrait.curve_inputs:
-        for layer in inputs.layers:
-            place = inputs.stack, layer
-            cache[place] = cache.get(place, 0) + inputs.nbytes // len(inputs.layers)
+    for one in portrait.layer_caches:
+        for layer in one.layers:
+            place = one.stack, layer
+            cache[place] = cache.get(place, 0) + one.nbytes // len(one.layers)
     shown = [
         (stack, tuple(_stretches(stack, kinds, unit, cache)))
         for stack, kinds in list(stacks.items())[:MAX_STACKS]

@@ -192,7 +192,7 @@ def _cache(
     return [(n, cache_bytes(counted, engine, replace(request, tokens=n))) for n in contexts]
 
 
-class CurveInputs(NamedTuple):
+class CacheOfLayers(NamedTuple):
     """What equal layers hold of a cache.
 
     Fields:
@@ -212,7 +212,7 @@ class CurveInputs(NamedTuple):
 
 def caches_by_layer(
     inspection: Inspection, prediction: Prediction, memory: Memory
-) -> tuple[CurveInputs, ...]:
+) -> tuple[CacheOfLayers, ...]:
     """The main cache of ``memory``, layer by layer; nothing where it is not known."""
     cache = memory.cache
     if cache is None:
@@ -232,7 +232,7 @@ def caches_by_layer(
         request = replace(sized.cache_request, tokens=cache.tokens, batch=cache.batch)
         size = cache_size((layer,) * len(numbers), engine, request)
         parts += [
-            CurveInputs(
+            CacheOfLayers(
                 stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes
             )
             for group in size.layers

@@ -400,7 +400,7 @@ def test_curves_are_what_memory_says(name: str) -> None:
         assert curve.weights == memory.main.weights
     assert found.memory is not None
     assert found.memory.cache is not None
-    assert sum(layer.nbytes for layer in found.curve_inputs) == found.memory.cache.nbytes
+    assert sum(layer.nbytes for layer in found.layer_caches) == found.memory.cache.nbytes
 
 
 @given(
