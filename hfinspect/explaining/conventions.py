@@ -11,8 +11,8 @@ from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..errors import HfinspectError
-from .count_convention import CountedLeaf, Counting, in_layers, without
-from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
+from .count_convention import Counting, in_layers, without
+from .count_tree import CountBranch, CountLeaf, NamedLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
 from .notes import extra_name
 from .polynomials import Polynomial, total
@@ -123,7 +123,7 @@ def _more(d: Derivation, other: CountBranch) -> str:
 def _shares_most(d: Derivation, other: CountBranch) -> bool:
     """Whether another class differs in heads alone, poolers included."""
 
-    def body(items: Iterable[CountedLeaf]) -> int:
+    def body(items: Iterable[NamedLeaf]) -> int:
         parts = [(leaf, times) for _, leaf, times in items if leaf.status == "counted"]
         apart = (Component.HEAD, Component.NORM)
         return sum((f.count * t).value for f, t in parts if f.component not in apart)
@@ -207,7 +207,7 @@ def _norms(d: Derivation) -> Iterator[Counting]:
 
 
 def _added(d: Derivation) -> Iterator[Counting]:
-    groups: dict[str, list[CountedLeaf]] = {}
+    groups: dict[str, list[NamedLeaf]] = {}
     for item in d.all_leaves:
         name, leaf, _ = item
         if leaf.role is Role.BUFFER:

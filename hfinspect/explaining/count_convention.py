@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from ..core.records import dataclass
-from .count_tree import CountBranch, CountLeaf, Stack
+from .count_tree import CountBranch, CountLeaf, NamedLeaf, Stack
 from .derivation import Derivation
 from .polynomials import Polynomial, total
 
@@ -13,8 +13,6 @@ _WHOLE = tuple(
     with-pooler counted-as- not-loaded active-only one-expert causal-masks
     multi-token-prediction""".split()
 )
-
-CountedLeaf = tuple[str, CountLeaf, Polynomial]
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def without(
     return Counting(name, text, delta, frozenset(name for name, _, _ in items), cost)
 
 
-def in_layers(d: Derivation) -> list[CountedLeaf]:
+def in_layers(d: Derivation) -> list[NamedLeaf]:
     stacks = [f"{path}." for path, _ in _stack_paths(d.tree, "")]
     return [i for i in d.counted if any(i[0].startswith(stack) for stack in stacks)]
 

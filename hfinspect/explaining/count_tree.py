@@ -84,6 +84,8 @@ class CountKind:
 
 
 TreeNode = CountLeaf | CountBranch | Stack
+#: A leaf with its full name and the multiplier of its stack.
+NamedLeaf = tuple[str, CountLeaf, Polynomial]
 
 
 def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
@@ -93,7 +95,7 @@ def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
     )
 
 
-def leaves(node: TreeNode, prefix: str = "") -> Iterator[tuple[str, CountLeaf, Polynomial]]:
+def leaves(node: TreeNode, prefix: str = "") -> Iterator[NamedLeaf]:
     """Every leaf with its full name (``*`` for a layer's number) and the stack's multiplier."""
     path = f"{prefix}{node.name}"
     if isinstance(node, CountLeaf):

@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.records import dataclass
 from ..trees.prediction import Prediction
 from .attention import AttentionBlock, blocks_of, hidden_of
-from .count_tree import CountBranch, CountLeaf, Stack, counted, counted_tree, leaves
+from .count_tree import CountBranch, NamedLeaf, Stack, counted, counted_tree, leaves
 from .ledger import Ledger
 from .letters import assign
 from .polynomials import Polynomial, Quantity, total, unknown
@@ -33,11 +33,11 @@ class Derivation:
         return counted_tree(self.prediction.root, self.config)
 
     @cached_property
-    def all_leaves(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
+    def all_leaves(self) -> tuple[NamedLeaf, ...]:
         return tuple(leaves(self.tree))
 
     @cached_property
-    def counted(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
+    def counted(self) -> tuple[NamedLeaf, ...]:
         return tuple(item for item in self.all_leaves if item[1].status == "counted")
 
     @cached_property

@@ -8,7 +8,7 @@ from ..core.components import Component, Role
 from ..core.explanation import Remark
 from ..core.text import first_of, with_rounded
 from ..trees.modules import Module, each_module
-from .count_tree import CountBranch, CountLeaf, Stack, leaves
+from .count_tree import CountBranch, CountLeaf, NamedLeaf, Stack, leaves
 from .ledger import Ledger
 from .polynomials import Polynomial, number, total
 
@@ -34,7 +34,7 @@ _POSITION_TEXTS = {
     "sinusoidal": "sinusoidal positions are computed: 0 parameters",
 }
 
-Leaves = list[tuple[str, CountLeaf, Polynomial]]
+Leaves = list[NamedLeaf]
 
 
 def notes_of(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component
-from .count_convention import CountedLeaf, Counting, in_layers, without
+from .count_convention import Counting, in_layers, without
+from .count_tree import NamedLeaf
 from .derivation import Derivation
 from .polynomials import Quantity, number, total, unknown
 
@@ -48,7 +49,7 @@ def mistaken_sizes(d: Derivation) -> Iterator[Counting]:
     yield from _vocabularies(d, token, vocab)
 
 
-def _rows(item: CountedLeaf | None, keys: tuple[str, ...]) -> Quantity | None:
+def _rows(item: NamedLeaf | None, keys: tuple[str, ...]) -> Quantity | None:
     """The quantity under one of the keys in a table's size."""
     if item is None:
         return None
@@ -57,7 +58,7 @@ def _rows(item: CountedLeaf | None, keys: tuple[str, ...]) -> Quantity | None:
 
 
 def _swap(
-    name: str, text: str, changes: Sequence[tuple[CountedLeaf, Quantity, Quantity]], cost: int = 1
+    name: str, text: str, changes: Sequence[tuple[NamedLeaf, Quantity, Quantity]], cost: int = 1
 ) -> Counting:
     parts = [
         times * (leaf.count.replaced(old, unknown(new)) - leaf.count)
@@ -66,7 +67,7 @@ def _swap(
     return Counting(name, text, total(parts), frozenset(item[0] for item, _, _ in changes), cost)
 
 
-def _vocabularies(d: Derivation, token: CountedLeaf, vocab: Quantity) -> Iterator[Counting]:
+def _vocabularies(d: Derivation, token: NamedLeaf, vocab: Quantity) -> Iterator[Counting]:
     """A rounded or padded vocabulary, and a head of its own on it."""
     name, leaf, _ = token
     head = frozenset({"head"})
