@@ -4,6 +4,7 @@ No packing is so small (scales come on top), and no float is wider than 32 bits.
 they are, scales and zero points are left out.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +23,11 @@ def at_bits(inspection: Inspection, bits: int) -> Inspection | None:
     if inspection.parameters is None:
         return None
     tensors = mapped(inspection.tensors, lambda tensor: _at_bits(tensor, bits))
+    return with_tensors(inspection, tensors)
+
+
+def with_tensors(inspection: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
+    """The same model of these tensors, all of which are the class's own, and their bytes."""
     nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted(tensors))
     return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
 

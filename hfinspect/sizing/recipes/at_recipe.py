@@ -5,16 +5,15 @@ experts and shares of devices are found as for any checkpoint.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from ...analysis.labels.place import place_expected
 from ...core.components import Role
-from ...core.lazy_sequence import counted
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, nbytes_of
 from ...core.tensor_copies import mapped
 from ...errors import UsageError
 from ...trees.prediction import Prediction
+from ..flat_widths import with_tensors
 from .ggml_mixes import GgufModel, stored_bytes
 from .packed_recipes import packed_as
 from .recipe_names import Recipe, find_recipe
@@ -28,21 +27,21 @@ def at_recipe(inspection: Inspection, prediction: Prediction | None, name: str) 
         return inspection
     if recipe.kind == "plain":
         in_one = mapped(inspection.tensors, lambda tensor: _in_one_dtype(tensor, recipe))
-        return _with(inspection, in_one)
+        return with_tensors(inspection, in_one)
     sized = SizedRecipes(inspection, prediction)
     size = sized.at(recipe)
     if size.nbytes is None:
         raise UsageError(f"width {recipe.name}", "is not known for it", hint=size.why_unknown)
     if recipe.kind == "packed" and prediction is not None:
         packing = packed_as(prediction, inspection.config, recipe)
-        return _with(inspection, place_expected(prediction, packing).tensors)
+        return with_tensors(inspection, place_expected(prediction, packing).tensors)
     model = sized.gguf()
     if isinstance(model, str):  # size.nbytes is known
         return inspection
     tensors: Iterable[TensorInfo] = inspection.tensors
     if inspection.format != "gguf" and prediction is not None:
         tensors = place_expected(prediction).tensors
-    return _with(inspection, tuple(_converted(tensors, model, sized.kinds(recipe))))
+    return with_tensors(inspection, tuple(_converted(tensors, model, sized.kinds(recipe))))
 
 
 def _converted(
@@ -78,8 +77,3 @@ def _in_one_dtype(tensor: TensorInfo, recipe: Recipe) -> TensorInfo:
     if tensor.parameters is None:
         raise UsageError(f"width {recipe.name}", f"needs the parameters of {tensor.name}")
     return tensor._replace(nbytes=nbytes_of(recipe.dtype, tensor.parameters), dtype=recipe.dtype)
-
-
-def _with(inspection: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
-    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted(tensors))
-    return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
