@@ -84,11 +84,6 @@ class WorkspaceLimit:
         )
 
     @cached_property
-    def by_rule(self) -> dict[str, Any]:
-        """What the rule of an engine has read off the tree, under its name."""
-        return {}
-
-    @cached_property
     def windows(self) -> frozenset[int | None]:
         """Of the layers that keep rows; None among them for those that look at all."""
         return frozenset(layer.window for layer in self.layers if layer.keys_values)

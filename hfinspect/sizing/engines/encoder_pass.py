@@ -33,12 +33,13 @@ from typing import Final, NamedTuple
 
 from ...trees.modules import each_module
 from ..workspace import WorkspaceLimit
+from .interface import padded
 from .pass_types import number, value_of
 
 #: Copies of the last logits in float32 while a token is sampled, next to those of all.
-_COPIES: Final = 5
+COPIES: Final = 5
 #: Bytes of ids and positions for each token.
-_IDS: Final = 32
+IDS: Final = 32
 
 
 class Widths(NamedTuple):
@@ -69,7 +70,6 @@ def encoder_pass(
     layer = rows + max(wide.dense, more, 2 * hidden)
     of_encoders = rows + max(wide.encoder, more, 2 * hidden)
     attention = 7 * hidden + 2 * wide.queries
-    each = batch if batch > 1 or not biased else 1
     as_gemma, at_once = value_of(limit, "as_gemma"), value_of(limit, "at_once")
     kinds = len(limit.windows) * (2 if at_once else 1) if as_gemma else 1
     repeated = 2 * batch * (tokens + seen) * wide.queries * size * as_gemma
@@ -77,11 +77,9 @@ def encoder_pass(
     def scores(pairs: int) -> Fraction:
         """Of one attention, next to what stays."""
         if biased and own_bias:
-            return heads * pairs * size * (3 * batch if eager else 2 * each + 1)
-        if biased and eager:
-            return 2 * heads * pairs * size * batch
+            return heads * pairs * size * (3 * batch if eager else 2 * batch + 1)
         if biased:
-            return 2 * heads * pairs * size * each
+            return 2 * heads * batch * pairs * size
         if value_of(limit, "float32") and eager:
             return heads * batch * pairs * (size + 8)
         if eager:
@@ -101,7 +99,7 @@ def encoder_pass(
         return Fraction(0) if lost else heads * batch * pairs * size
 
     own, cross, first = tokens**2, tokens * seen, seen**2
-    of_encoder = batch * seen * _IDS + Fraction(0)
+    of_encoder = batch * seen * IDS + Fraction(0)
     moment = masks(first) + stays(first)
     moment += max(
         batch * seen * of_encoders * size + weights(first),
@@ -122,7 +120,7 @@ def encoder_pass(
         of_encoder = max(of_encoder, buckets + batch * seen * 2 * hidden * size)
     if limit.name == "speecht5":
         of_encoder = max(of_encoder, *_of_sound(limit, seen, batch, heads))
-    given = batch * seen * hidden * size + batch * (tokens + seen) * _IDS
+    given = batch * seen * hidden * size + batch * (tokens + seen) * IDS
     if as_gemma:
         rotary = 8 * len(limit.windows) * (wide.queries // heads)
         given += (tokens + seen) * rotary
@@ -145,7 +143,7 @@ def encoder_pass(
         of_decoder = in_decoder + max(of_decoder - in_decoder, *in_streams)
     copies = 2 if value_of(limit, "logits_twice") else 1 if streams == 1 else 1 + streams
     one = batch * (1 if as_gemma else tokens) * vocabulary * size
-    sampled = batch * vocabulary * (size + 4 * _COPIES)
+    sampled = batch * vocabulary * (size + 4 * COPIES)
     logits = given + masks(own + cross) + batch * tokens * hidden * size
     logits += max(copies * one, one + sampled)
     largest = max(of_encoder, of_decoder, logits)
@@ -205,19 +203,19 @@ def _blocks(limit: WorkspaceLimit, seen: int, heads: int) -> _Blocks | None:
         if config.get("encoder_attention_type") == "transient-global":
             scores += seen // number(config.get("global_block_size"), 16)
         in_all = 5 * heads * scores + 4 * limit.token_table[1]
-        return _Blocks(_padded(seen, block), seen, in_all, 2 * heads * scores)
+        return _Blocks(padded(seen, block), seen, in_all, 2 * heads * scores)
     if limit.name == "led":
         window = config.get("attention_window")
         windows = window if isinstance(window, list) else [window]
         block = max((number(one, 512) for one in windows), default=512)
-        padded = _padded(seen, block)
-        return _Blocks(padded, padded, 6 * heads * (block + 1), 6 * (block + 1))
+        rounded = padded(seen, block)
+        return _Blocks(rounded, rounded, 6 * heads * (block + 1), 6 * (block + 1))
     if limit.name == "pegasus_x":
         block = number(config.get("block_size"), 512)
         of_all = number(config.get("num_global_tokens"), 32)
         staggered = block if config.get("stagger_local_blocks", True) else 0
-        padded, scores = _padded(seen, block) + staggered + of_all, block + of_all
-        return _Blocks(padded, padded, 4 * heads * scores, 5 * scores)
+        rounded, scores = padded(seen, block) + staggered + of_all, block + of_all
+        return _Blocks(rounded, rounded, 4 * heads * scores, 5 * scores)
     if limit.name == "bigbird_pegasus" and config.get("attention_type") != "original_full":
         block, random = number(config.get("block_size"), 64), config.get("num_random_blocks", 3)
         random = random if type(random) is int and random >= 0 else 3
@@ -228,13 +226,9 @@ def _blocks(limit: WorkspaceLimit, seen: int, heads: int) -> _Blocks | None:
 
 def _of_big_bird(head: int, heads: int, seen: int, block: int, random: int) -> _Blocks:
     """All scores at last; masks of the random blocks are in int64."""
-    padded = _padded(seen, block)
-    middle, inner = padded - 4 * block, padded - 2 * block
-    scores = padded**2 + 4 * random * block * inner + 3 * (5 + random) * block * middle
-    scores += 8 * (4 + random) * block**2 + 4 * block * padded
-    copies = head * (6 * middle + 2 * random * inner + 10 * padded)
-    return _Blocks(padded, padded, -(-heads * (scores + copies) // padded), 12 * block)
-
-
-def _padded(tokens: int, block: int) -> int:
-    return -(-tokens // block) * block
+    rounded = padded(seen, block)
+    middle, inner = rounded - 4 * block, rounded - 2 * block
+    scores = rounded**2 + 4 * random * block * inner + 3 * (5 + random) * block * middle
+    scores += 8 * (4 + random) * block**2 + 4 * block * rounded
+    copies = head * (6 * middle + 2 * random * inner + 10 * rounded)
+    return _Blocks(rounded, rounded, -(-heads * (scores + copies) // rounded), 12 * block)

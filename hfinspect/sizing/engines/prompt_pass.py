@@ -44,7 +44,7 @@ from ...core.footprint import Workspace
 from ...core.once import once_each
 from ..matrices import Matrix, matrices
 from ..workspace import RUNTIME_BYTES, WorkspaceLimit
-from .encoder_pass import Widths, encoder_pass
+from .encoder_pass import COPIES, IDS, Widths, encoder_pass
 from .pass_types import number, number_of, value_of, values_of
 from .state_pass import state_pass
 
@@ -58,14 +58,12 @@ _ACTIVATION_KEYS: Final = (
     *("hidden_act", "activation_function", "hidden_activation", "activation"),
     *("mlp_hidden_act", "feed_forward_proj", "dense_act_fn", "encoder_hidden_act"),
 )
-#: Copies of the last logits in float32 while a token is sampled.
-_COPIES: Final = 5
-#: Bytes of ids and positions for each token.
-_IDS: Final = 32
 
 
-def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
+@once_each
+def _widths(limit: WorkspaceLimit) -> Widths:
     """Of a model's blocks, as one device has them."""
+    hidden = limit.token_table[1]
     blocks: defaultdict[str, list[Matrix]] = defaultdict(list)
     for matrix in matrices(limit.root):
         blocks[matrix.path.rpartition(".")[0]].append(matrix)
@@ -181,12 +179,10 @@ def _moments(
     limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
 ) -> _Moments:
     vocabulary, hidden = limit.token_table
-    if "widths" not in limit.by_rule:  # once, however many contexts are tried
-        limit.by_rule["widths"] = widths(limit, hidden)
-    size, blocks = limit.size, limit.by_rule["widths"]
+    size, blocks = limit.size, _widths(limit)
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
     square = batch * tokens**2 if limit.windows else 0
-    sampling = batch * vocabulary * (size + 4 * _COPIES)
+    sampling = batch * vocabulary * (size + 4 * COPIES)
     if limit.encodes:
         each, text = encoder_pass(limit, blocks, tokens, batch, eager=eager)
         return _Moments(math.ceil(each), math.ceil(sampling), text)
@@ -219,7 +215,7 @@ def _moments(
     per_token = batch * tokens
     # Tables of cosines and sines in float32, one pair for each kind of layer.
     rotary = 2 * 4 * max(1, len(windows)) * (blocks.queries // heads)
-    next_to = per_token * (rotary + _IDS) + masks + _let_go(limit, tokens, batch)
+    next_to = per_token * (rotary + IDS) + masks + _let_go(limit, tokens, batch)
     next_to += (limit.facts.context or 0) * _of_position(limit)
     if blocks.index_keys:
         chosen = number_of(limit, "index_topk", 2048)
@@ -227,7 +223,7 @@ def _moments(
         counted = blocks.index_queries // blocks.index_keys
         more = max(counted, blocks.index_keys * (batch > 1))  # a matmul copies keys for each token
         pairs = square // (number_of(limit, "index_kpool", 16) if value_of(limit, "pooled") else 1)
-        scores = max(scores, pairs * 4 * (counted + more))
+        scores = max(scores, Fraction(pairs * 4 * (counted + more)))
         scores += per_token * 5 * blocks.index_queries * size
     states = state_pass(limit, tokens, batch)
     layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
@@ -236,7 +232,7 @@ def _moments(
         f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
         + (f"at least {math.ceil(states):,} of states, " if states else "")
         + f"{math.ceil(next_to):,} of masks, positions and rows that go; at least {batch:,} × "
-        f"{vocabulary:,} × {size + 4 * _COPIES} of logits"
+        f"{vocabulary:,} × {size + 4 * COPIES} of logits"
     )
     return _Moments(math.ceil(layer), math.ceil(sampling), numbers)
 

@@ -27,6 +27,7 @@ from ...core.components import Component
 from ...core.once import once_each
 from ..matrices import matrices
 from ..workspace import WorkspaceLimit
+from .interface import padded
 from .pass_types import number
 
 _FLOAT: Final = 4
@@ -47,9 +48,7 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     shapes, recurrent = _shapes(limit)
     if not recurrent:
         return Fraction(0)
-    if "widths of states" not in limit.by_rule:
-        limit.by_rule["widths of states"] = _rows(limit)
-    rows: dict[str, int] = limit.by_rule["widths of states"]
+    rows = _rows(limit)
     hidden, size = limit.token_table[1], limit.size
     stream = 4 * hidden * size * tokens
     if limit.name == "xlstm":
@@ -73,9 +72,9 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
         by_key = keys * (not _BY_KEY.isdisjoint(rows))
         each = 5 * (keys + recurrent[1]) + 3 * _DELTA_CHUNK * (1 + by_key)
         given = sum(rows.values()) + convolved
-        padded = _padded(tokens, _DELTA_CHUNK)
+        rounded = padded(tokens, _DELTA_CHUNK)
         states = 4 * _FLOAT * math.prod(recurrent)
-        return batch * (stream + padded * _FLOAT * heads * each + tokens * size * given + states)
+        return batch * (stream + rounded * _FLOAT * heads * each + tokens * size * given + states)
     if "in_proj" not in rows:
         return Fraction(0)
     return batch * (stream + _mamba2(limit, recurrent, rows["in_proj"], convolved, tokens))
@@ -105,16 +104,13 @@ def _mamba2(
     heads = max(1, given - inner - convolved)
     sizes = (limit.config.get(key) for key in _CHUNK_KEYS)
     chunk = next((n for n in sizes if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
-    padded = _padded(tokens, chunk)
+    rounded = padded(tokens, chunk)
     arrays = 3 * heads * chunk + 9 * inner + 2 * heads * wide
-    states = (3 * (padded // chunk) + 5) * inner * wide
-    return _FLOAT * (padded * arrays + states) + tokens * limit.size * (given + convolved)
+    states = (3 * (rounded // chunk) + 5) * inner * wide
+    return _FLOAT * (rounded * arrays + states) + tokens * limit.size * (given + convolved)
 
 
-def _padded(tokens: int, chunk: int) -> int:
-    return -(-tokens // chunk) * chunk
-
-
+@once_each
 def _rows(limit: WorkspaceLimit) -> dict[str, int]:
     """Rows of the projections of the widest layer with states, by name."""
     widest: defaultdict[str, int] = defaultdict(int)
