@@ -531,10 +531,10 @@ def predict(call: PredictCall) -> Prediction:
         from .inspecting.pipelines import several_models
 
         raise several_models(str(call.config), [(part.name, part.declared) for part in parts])
-    inspection = parts[0].prediction
-    if isinstance(inspection, HfinspectError):
-        raise inspection
-    return inspection
+    prediction = parts[0].prediction
+    if isinstance(prediction, HfinspectError):
+        raise prediction
+    return prediction
 
 
 @called_with(PartsCall)

@@ -250,6 +250,8 @@ def _coefficient(value: Number) -> str:
     return str(value).replace("-", "−")
 
 
+# ---- well-known models
+
 #: Well-known model -> the keys of its config.json that are not the defaults of its class. Which
 #: sizes they have the catalog counts: no number stands here.
 _MODELS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -53,7 +53,7 @@ def lay_out(memories: Sequence[Memory]) -> Document:
 
 
 def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
-    count, context = memory.weights.parameters, memory.weights.nbytes
+    count, weights = memory.weights.parameters, memory.weights.nbytes
     cache, main, training = memory.cache, memory.main, memory.training
     total = memory.total if training is None else training.least
     shown = "unknown" if total is None else byte_size(total)
@@ -63,7 +63,7 @@ def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
         "target": memory.origin.name,
         "parameters": "unknown" if count is None else rounded_count(count),
         "precision": memory.precision,
-        "weights": "unknown" if context is None else byte_size(context),
+        "weights": "unknown" if weights is None else byte_size(weights),
         "per_token": "" if cache is None else byte_size(cache.per_token_first),
         "context": None if main is None else main.context,
         "total": shown,

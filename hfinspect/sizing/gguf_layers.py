@@ -65,7 +65,7 @@ def converted(
         layers = _expanded(root, layers)
     rule = None if name is None else WINDOWS.get(name)
     none = rule is None or (rule.only_with is not None and rule.only_with != len(layers))
-    converted = []
+    as_converted = []
     for layer in layers:
         window = None if none or rule is None or layer.window is None else layer.window
         cache = tuple(item for item in layer.cache if not getattr(item, "cross", False))
@@ -78,8 +78,8 @@ def converted(
             if window is None:
                 reason = f"llama.cpp's converter reads {rule.written}, which the config lacks"
                 cache = (Unknown(reason),)
-        converted.append(replace(layer, cache=cache, window=window))
-    return tuple(converted)
+        as_converted.append(replace(layer, cache=cache, window=window))
+    return tuple(as_converted)
 
 
 def _indexed(items: Iterable[CacheItem], inspection: Inspection) -> Iterator[CacheItem]:

@@ -111,8 +111,8 @@ def _members(module: ModuleList, path: str, inherited: _Inherited) -> Iterator[M
             continue
         if id(child) not in walked:
             walked[id(child)] = list(_walk(child, "", inherited.entering(child)))
-        for members in walked[id(child)]:
-            yield replace(members, path=f"{path}{name}.{members.path}".rstrip("."))
+        for matrix in walked[id(child)]:
+            yield replace(matrix, path=f"{path}{name}.{matrix.path}".rstrip("."))
 
 
 def _experts(module: ModuleList, path: str, inherited: _Inherited) -> Iterator[Matrix]:

@@ -197,7 +197,7 @@ def stage_weights(
     for place, groups in by_place.items():
         key = tuple(map(id, groups))
         if key not in bytes_of_groups:
-            bytes_of_groups[key] = shares.sum((layers, 1) for group in groups for layers in group)
+            bytes_of_groups[key] = shares.sum((tensor, 1) for group in groups for tensor in group)
         sums[place] = bytes_of_groups[key]
     result = []
     for i, part in enumerate(parts):

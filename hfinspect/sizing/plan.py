@@ -125,8 +125,8 @@ def _sums(
     if reason or not contexts:
         return None
     weights = with_adapter(weights_of(inspection), request)
-    root = prediction or tree_of_file(inspection)
-    return sizer(inspection, root, layers, weights, request).sums(contexts[-1], request.batch)
+    prediction = prediction or tree_of_file(inspection)
+    return sizer(inspection, prediction, layers, weights, request).sums(contexts[-1], request.batch)
 
 
 def shared_by(
