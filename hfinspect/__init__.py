@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .core.checkpoint import Finding
     from .core.choices import Severity, SourceChoice, WeightMethod
     from .core.components import Component, Role
-    from .core.config import HasConfig, Reads
+    from .core.config import Reads
     from .core.engine_answers import (
         EngineAnswer,
         EngineAnswers,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .core.flop_count import Flops
     from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
+    from .core.given_config import HasConfig
     from .core.hub_info import HubInfo
     from .core.inventory import Inventory, InventoryFile
     from .core.ledger_lines import Letter, Row, Section, Share
@@ -129,7 +130,7 @@ _HOMES = {
     "core.checkpoint": "Finding",
     "core.choices": "Severity SourceChoice WeightMethod",
     "core.components": "Component Role",
-    "core.config": "HasConfig Reads",
+    "core.config": "Reads",
     "core.expectation": "Assumed Beyond Expectation Reshaped",
     "core.engine_answers": "EngineAnswer EngineAnswers KernelRow LaunchLine TrainingLaunch",
     "core.explanation": "Attention Explanation Projection Remark",
@@ -138,6 +139,7 @@ _HOMES = {
     "core.flop_count": "Flops",
     "core.footprint": "AtContext Memory Stage WeightBytes Workspace",
     "core.formula": "Formula Tree",
+    "core.given_config": "HasConfig",
     "core.hub_info": "HubInfo",
     "core.inventory": "Inventory InventoryFile",
     "core.ledger_lines": "Letter Row Section Share",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .checkpoints.one_file import read_config
 from .core.choices import WEIGHT_METHODS, SourceChoice, WeightMethod, check_source, checked
-from .core.config import HasConfig, config_given
+from .core.given_config import HasConfig, config_given
 from .core.memory_options import CacheOptions, MemoryOptions
 from .core.option_field import called_with
 from .core.progress import Progress, joined

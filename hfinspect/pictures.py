@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .api import MemoryCall, Target, with_base
 from .core.choices import SourceChoice, check_source
-from .core.config import config_given
+from .core.given_config import config_given
 from .core.option_field import called_with
 from .core.records import dataclass
 from .core.refs import ModelRef

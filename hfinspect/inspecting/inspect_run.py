@@ -13,7 +13,7 @@ from ..checkpoints.json_files import PIPELINE_FILE
 from ..checkpoints.one_file import read_config
 from ..core.checkpoint import Finding
 from ..core.choices import SourceChoice
-from ..core.config import config_given
+from ..core.given_config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
 from ..errors import UsageError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checkpoints.one_file import gathered, read_json
-from ..core.config import config_given
+from ..core.given_config import config_given
 from ..media.processor_settings import FILES
 from ..sources.opening import Access
 from ..sources.source import Source

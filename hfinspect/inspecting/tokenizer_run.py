@@ -8,7 +8,7 @@ from ..checkpoints.token_table import TOKENIZERS
 from ..checkpoints.tokenizer_files import read_tokenizer_files, tokenizer_folders
 from ..core.checkpoint import Finding
 from ..core.choices import SourceChoice
-from ..core.config import config_given
+from ..core.given_config import config_given
 from ..core.refs import ModelRef
 from ..core.tokenizer_facts import TokenizerFacts
 from ..errors import (

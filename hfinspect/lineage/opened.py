@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from ..analysis.differences import Comparison, compare
 from ..checkpoints.filenames import weight_name
 from ..core.choices import SourceChoice
-from ..core.config import config_given
+from ..core.given_config import config_given
 from ..core.progress import Progress
 from ..core.weight_changes import EqualFile, FileIdentity
 from ..errors import HfinspectError, UsageError

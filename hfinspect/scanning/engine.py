@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import api
 from ..core.choices import SOURCES, checked
-from ..core.config import is_config
+from ..core.given_config import is_config
 from ..core.memory_options import InferenceOptions, RowMemory
 from ..core.records import dataclass
 from ..core.results import Failure, Inspection
