@@ -25,7 +25,7 @@ from .core.runs_options import RunsOptions
 from .errors import HfinspectError, NothingToInspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
-from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
+from .inspecting.inspect_run import is_config, json_of, of_pipeline
 from .inspecting.overriding import changed
 from .inspecting.read_options import ListedOptions, ReadOptions, inspect_with
 from .sources.access_options import AccessOptions
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     from .core.tokenizer_facts import TokenizerFacts
     from .core.verdicts import AuditResult
     from .core.weight_changes import ReadingCost
-    from .inspecting.build import Inspected
     from .inspecting.pipelines import DeclaredPart
-    from .sizing.memory_request import MemoryRequest
     from .sources.header_cache import HeaderCache
     from .trees.prediction import Prediction
 
@@ -348,6 +346,7 @@ def memory(call: MemoryCall) -> Memory:
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
+    from .inspecting.base_model import with_base
     from .inspecting.media_read import with_media
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
@@ -421,6 +420,7 @@ def runs(call: RunsCall) -> EngineAnswers:
     Raises UsageError for an engine, a context or a device that is none, and what ``inspect``
     raises.
     """
+    from .inspecting.base_model import with_base
     from .running.answers import answered, checked_options
     from .sizing.engines.registry import LOGICAL
     from .sizing.memory_request import MemoryRequest
@@ -429,30 +429,6 @@ def runs(call: RunsCall) -> EngineAnswers:
     inspected, access = inspect_with(call, call.target, unsized=True)
     inspected, _ = with_base(inspected, MemoryRequest(LOGICAL), access)
     return answered(inspected.inspection, inspected.prediction, call)
-
-
-def with_base(
-    inspected: Inspected, request: MemoryRequest, access: Access
-) -> tuple[Inspected, MemoryRequest]:
-    """An adapter's base model in its place, and the adapter's bytes in the request; unchanged
-    what is no adapter, or whose base was not reached."""
-    inspection = inspected.inspection
-    adapter = inspection.adapter
-    if adapter is None or adapter.base is None or adapter.base_parameters is None:
-        return inspected, request
-    from .inspecting.adapter import base_target
-    from .sizing.memory_request import AdapterBytes
-
-    is_local = inspection.origin.kind in ("directory", "file")
-    base = inspect_target(base_target(adapter.base, is_local=is_local), access)
-    below = base.inspection
-    name = f"{below.origin.short_name} + {inspection.origin.short_name}"
-    both = replace(below.origin, name=name, repo_id=None, path=None)  # no place has both
-    renamed = replace(below, target=inspection.target, origin=both)
-    own = AdapterBytes(
-        inspection.origin.short_name, inspection.nbytes or 0, inspection.parameters or 0
-    )
-    return base._replace(inspection=renamed), replace(request, adapter=own)
 
 
 @called_with(AuditCall)

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from .api import MemoryCall, Target, with_base
+from .api import MemoryCall, Target
 from .core.choices import SourceChoice, check_source
 from .core.given_config import config_given
 from .core.option_field import called_with
@@ -169,7 +169,7 @@ def _explanation(inspected: Inspected) -> Explanation | str:
 
 def _with_base(inspected: Inspected, access: Access) -> tuple[Inspected, MemoryRequest]:
     """What memory is computed for: an adapter with its base model, any other model as it is."""
-    from .api import with_base
+    from .inspecting.base_model import with_base
     from .sizing.engines.registry import LOGICAL
     from .sizing.memory_request import MemoryRequest
 
@@ -209,6 +209,7 @@ def _portrait(
 def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     """What ``memory`` returns for the same arguments and, from the same run, the curves of the
     model on one device; None where its cache is not known."""
+    from .inspecting.base_model import with_base
     from .inspecting.media_read import with_media
     from .sizing.curves import curves
     from .sizing.memory_request import memory_request
