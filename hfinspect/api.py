@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checkpoints.one_file import read_config
 from .core.choices import WEIGHT_METHODS, SourceChoice, WeightMethod, check_source, checked
 from .core.given_config import HasConfig, config_given
 from .core.memory_options import CacheOptions, MemoryOptions
@@ -25,13 +24,11 @@ from .core.runs_options import RunsOptions
 from .errors import HfinspectError, NothingToInspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
-from .inspecting.inspect_run import is_config, json_of, of_pipeline
-from .inspecting.overriding import changed
 from .inspecting.read_options import ListedOptions, ReadOptions, inspect_with
 from .sources.access_options import AccessOptions
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session
-from .sources.opening import Access, local_source
+from .sources.opening import local_source
 from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
@@ -502,10 +499,11 @@ def predict(call: PredictCall) -> Prediction:
 
         check_spelling(config)
         return predict_config(config)
-    parts, _ = _declared_parts(call.config, access, call)
-    if len(parts) > 1:
-        from .inspecting.pipelines import several_models
+    from .inspecting.config_parts import declared_parts
+    from .inspecting.pipelines import several_models
 
+    parts, _ = declared_parts(call.config, access, call)
+    if len(parts) > 1:
         raise several_models(str(call.config), [(part.name, part.declared) for part in parts])
     prediction = parts[0].prediction
     if isinstance(prediction, HfinspectError):
@@ -522,51 +520,6 @@ def predict_parts(call: PartsCall) -> tuple[tuple[DeclaredPart, ...], Origin]:
     predicts nothing has the error in place of a prediction. Raises NothingToInspectError where
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
-    return _declared_parts(call.target, call.access(), call)
+    from .inspecting.config_parts import declared_parts
 
-
-def _declared_parts(
-    target: Target, access: Access, part: ConfigPart
-) -> tuple[tuple[DeclaredPart, ...], Origin]:
-    from .checkpoints.choose import choose
-    from .checkpoints.read import folder_of
-    from .checkpoints.repo_layout import Layout
-    from .checkpoints.sub_models import refuse_models_below
-    from .inspecting.pipelines import declared_model, several_models
-
-    config_values = config_given(target)
-    if config_values is not None:
-        return (_only_part(config_values, part.overrides),), Origin("mapping", "config")
-    overrides = part.overrides
-    ref = of_pipeline(access.resolve(target, part.revision))
-    with access.opened(ref) as opened:
-        picked = json_of(ref) or ref.file or part.file
-        files = opened.list_files()
-        if is_config(picked):
-            config: Mapping[str, Any] | None = read_config(opened, picked)
-        else:
-            if picked is not None:
-                choose(files, picked)  # a file that is not there is an error
-            beside = f"{folder_of(files, picked)}config.json"
-            config = read_config(opened, beside if beside in files else "config.json")
-        model = None if picked else declared_model(opened, overrides)
-        if model is not None and overrides and model.layout is Layout.PIPELINE:
-            raise several_models(str(target), [(one.name, one.declared) for one in model.parts])
-        if model is not None and model.parts:
-            return model.parts, opened.origin
-        if config is None:
-            refuse_models_below(opened.origin, files)
-            raise no_config(str(target), files)
-        return (_only_part(config, overrides),), opened.origin
-
-
-def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
-    from .inspecting.assumed import assumed_class, assumed_finding
-    from .inspecting.pipelines import DeclaredPart
-
-    changed_config = changed(config, overrides)
-    assumed = assumed_class(changed_config.prediction, changed_config.config)
-    notes = (*changed_config.findings, *assumed_finding(assumed, changed_config.prediction))
-    return DeclaredPart(
-        "", "", changed_config.config, changed_config.prediction, changed_config.overrides, notes
-    )
+    return declared_parts(call.target, call.access(), call)
