@@ -21,8 +21,8 @@ from .core.records import dataclass
 from .core.refs import Origin
 from .core.results import Inspection
 from .core.runs_options import RunsOptions
-from .errors import HfinspectError, NothingToInspectError, UsageError
-from .inspecting.config_alone import no_config
+from .errors import HfinspectError, UsageError
+from .inspecting.config_alone import not_derivable
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.read_options import ListedOptions, ReadOptions, inspect_with
 from .sources.access_options import AccessOptions
@@ -227,23 +227,6 @@ def compare(
     return compared_models(models, choice, names, weights, announce, progress)
 
 
-def _not_derivable(inspection: Inspection) -> NothingToInspectError:
-    """Why a model without a config.json has no derivation."""
-    if inspection.format == "gguf" and inspection.missing_files:
-        return NothingToInspectError(
-            inspection.target,
-            f"lacks {len(inspection.missing_files):,} of its files, so its count cannot be derived",
-            where=inspection.missing_files[0],
-            hint="name the folder or the repo that holds all of them",
-        )
-    return no_config(inspection.target, broken=_broken_config(inspection))
-
-
-def _broken_config(inspection: Inspection) -> str | None:
-    """Why a config.json that is there says nothing; None where there is none."""
-    return next((one.text for one in inspection.findings if one.rule == "config"), None)
-
-
 @called_with(ExplainCall)
 def explain(call: ExplainCall) -> Explanation:
     """The derivation of a model's parameter count, in symbols and in numbers.
@@ -277,7 +260,7 @@ def explain(call: ExplainCall) -> Explanation:
     else:
         of_file = gguf_derivation(inspection) or adapter_derivation(inspection)
         if of_file is None:
-            raise _not_derivable(inspection)
+            raise not_derivable(inspection)
         derivation = of_file
     explanation = explained(inspection.target, inspection, derivation)
     return explanation if request is None else compared(explanation, derivation, request)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ..core.results import Inspection
 from ..errors import NothingToInspectError, UnknownArchitectureError
 from ..trees.prediction import Prediction
 from ..trees.prediction import predict as predict_from_catalog
@@ -43,3 +44,20 @@ def no_config(
     return NothingToInspectError(
         name, problem, hint="read the headers of its weights, if there are any"
     )
+
+
+def not_derivable(inspection: Inspection) -> NothingToInspectError:
+    """Why a model without a config.json has no derivation."""
+    if inspection.format == "gguf" and inspection.missing_files:
+        return NothingToInspectError(
+            inspection.target,
+            f"lacks {len(inspection.missing_files):,} of its files, so its count cannot be derived",
+            where=inspection.missing_files[0],
+            hint="name the folder or the repo that holds all of them",
+        )
+    return no_config(inspection.target, broken=_broken_config(inspection))
+
+
+def _broken_config(inspection: Inspection) -> str | None:
+    """Why a config.json that is there says nothing; None where there is none."""
+    return next((one.text for one in inspection.findings if one.rule == "config"), None)
