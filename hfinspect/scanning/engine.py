@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, fields
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -17,6 +17,7 @@ from .. import api
 from ..core.choices import SOURCES, checked
 from ..core.given_config import is_config
 from ..core.memory_options import InferenceOptions, RowMemory
+from ..core.option_field import called_with
 from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError, UsageError
@@ -66,56 +67,42 @@ class ScanOptions:
         return state
 
 
+@dataclass(frozen=True, kw_only=True)
+class _ScanArguments:
+    """Which models are scanned, and how they are reached."""
+
+    targets: Iterable[api.Target] = field(kw_only=False)
+    jobs: int = 16
+    executor: Executor | None = None
+    source: api.SourceChoice = "auto"
+    token: str | bool | None = field(default=None, repr=False)
+    session: Session | None = field(default=None, repr=False)
+    endpoint: str | None = None
+    timeout: float | None = None
+    cache_dir: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanCall(_ScanArguments):
+    """The arguments of ``scan`` where it is of what models are."""
+
+    on: None = None
+    context: None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedScanCall(RowMemory, _ScanArguments):
+    """All arguments of ``scan``: with some of memory it is of what models need."""
+
+
 @overload
-def scan(
-    targets: Iterable[api.Target],
-    *,
-    jobs: int = ...,
-    executor: Executor | None = ...,
-    source: api.SourceChoice = ...,
-    token: str | bool | None = ...,
-    session: Session | None = ...,
-    endpoint: str | None = ...,
-    timeout: float | None = ...,
-    cache_dir: str | None = ...,
-    on: None = ...,
-    context: None = ...,
-) -> Iterator[Inspection | Failure]: ...
+@called_with(ScanCall)
+def scan(call: ScanCall) -> Iterator[Inspection | Failure]: ...
 @overload
-def scan(
-    targets: Iterable[api.Target],
-    *,
-    jobs: int = ...,
-    executor: Executor | None = ...,
-    source: api.SourceChoice = ...,
-    token: str | bool | None = ...,
-    session: Session | None = ...,
-    endpoint: str | None = ...,
-    timeout: float | None = ...,
-    cache_dir: str | None = ...,
-    on: str | None = ...,
-    context: int | str | None = ...,
-    batch: int = ...,
-    engine: str = ...,
-    cache_dtype: str | None = ...,
-) -> Iterator[Memory | Failure]: ...
-def scan(
-    targets: Iterable[api.Target],
-    *,
-    jobs: int = 16,
-    executor: Executor | None = None,
-    source: api.SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    endpoint: str | None = None,
-    timeout: float | None = None,
-    cache_dir: str | None = None,
-    on: str | None = None,
-    context: int | str | None = None,
-    batch: int = 1,
-    engine: str = "logical",
-    cache_dtype: str | None = None,
-) -> Iterator[Inspection | Failure] | Iterator[Memory | Failure]:
+@called_with(SizedScanCall)
+def scan(call: SizedScanCall) -> Iterator[Memory | Failure]: ...
+@called_with(SizedScanCall)
+def scan(call: SizedScanCall) -> Iterator[Inspection | Failure] | Iterator[Memory | Failure]:
     """Inspect many models: one result a target, in order, a ``Failure`` where it did not work.
 
     ``jobs`` targets are read at once over one shared client. ``executor`` is any
@@ -130,20 +117,19 @@ def scan(
 
     Raises UsageError for a device, a context or another argument of memory that is none.
     """
-    token, endpoint = login(session, token, endpoint)
-    options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    request = memory_request_of(
-        RowMemory(on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype)
-    )
+    token, endpoint = login(call.session, call.token, call.endpoint)
+    options = ScanOptions(call.source, token, endpoint, call.timeout, call.cache_dir)
+    request = memory_request_of(call)
     if request is None:
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
     else:
         work = partial(_size_one, options=options, request=request)
 
     def second(target: api.Target, error: BaseException) -> Any:
-        return second_try(target, error, work, lost, executor)
+        return second_try(target, error, work, lost, call.executor)
 
-    return run(targets, work, second, jobs=jobs, executor=executor, window=4 * jobs)
+    jobs = call.jobs
+    return run(call.targets, work, second, jobs=jobs, executor=call.executor, window=4 * jobs)
 
 
 def memory_request_of(options: RowMemory) -> MemoryRequest | None:
@@ -151,11 +137,12 @@ def memory_request_of(options: RowMemory) -> MemoryRequest | None:
 
     Raises UsageError, also for choices that need a device or a context next to them.
     """
-    if options == RowMemory():
+    chosen = {one.name: getattr(options, one.name) for one in fields(RowMemory)}
+    if RowMemory(**chosen) == RowMemory():
         return None
     from ..sizing.memory_request import inference_request
 
-    request = inference_request(InferenceOptions(**vars(options)))
+    request = inference_request(InferenceOptions(**chosen))
     if options.on is None and options.context is None:
         raise UsageError(
             "batch, engine and cache dtype", "are about memory", expected="a device or a context"

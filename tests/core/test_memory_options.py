@@ -11,7 +11,7 @@ from dataclasses import fields
 import pytest
 
 import hfinspect
-from hfinspect.core.memory_options import CacheOptions, MemoryOptions
+from hfinspect.core.memory_options import CacheOptions, MemoryOptions, RowMemory
 from hfinspect.core.option_field import called_with, option, options_of
 from hfinspect.core.records import dataclass
 from tests.cli.program import hfinspect as program
@@ -47,7 +47,8 @@ def test_a_function_of_a_dataclass_takes_its_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "record"), [("memory", MemoryOptions), ("explain_cache", CacheOptions)]
+    ("verb", "record"),
+    [("memory", MemoryOptions), ("explain_cache", CacheOptions), ("scan", RowMemory)],
 )
 def test_the_library_takes_every_option(verb: str, record: type) -> None:
     taken = inspect.signature(getattr(hfinspect, verb)).parameters
