@@ -177,6 +177,9 @@ def iter_tensors(call: TensorsCall) -> Iterator[TensorInfo]:
             yield tensor
 
 
+# Its arguments are listed here, not called_with a dataclass: no field is "any number of targets",
+# ``*targets`` cannot stand next to ``**kwargs: P.kwargs``, and Unpack needs a TypedDict: a second
+# list. A test holds them equal to the fields of ReadOptions.
 def compare(
     *targets: Target,
     names: Sequence[str] | None = None,
