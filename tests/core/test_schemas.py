@@ -4,6 +4,7 @@ say."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from hfinspect.cli.fast_path import COMMANDS
 from hfinspect.core.json_form import SCHEMA_VERSION
 
-from ..cli.program import hfinspect
+from ..cli.program import ROOT, hfinspect
 from ..schemas import FOLDER, conforms
 
 SCHEMAS = sorted(FOLDER.glob("*.schema.json"))
@@ -79,6 +80,19 @@ def test_every_schema_states_the_one_version(path: Path) -> None:
     schema = json.loads(path.read_text())
     assert schema["title"].endswith(f", version {SCHEMA_VERSION}")
     assert set(_consts(schema)) <= {SCHEMA_VERSION}
+
+
+def test_what_states_no_version_is_named_in_the_documentation() -> None:
+    """Of the others each object states it first, and no document is a bare list."""
+    silent = set()
+    for path in SCHEMAS:
+        schema = json.loads(path.read_text())
+        assert schema["type"] == "object", path.name
+        if next(iter(schema["properties"])) != "schema_version":
+            silent.add(path.name.removesuffix(".schema.json"))
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    told = page.partition("state no version")[2].partition("\n\n")[0]
+    assert silent == set(re.findall("`([a-z-]+)`", told))
 
 
 def test_the_version_was_raised_once() -> None:
