@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hfinspect.core.dims import Constant, Dim, Expr, Symbol, expr_of, named, symbols
 
 SIZES = st.integers(1, 2**40)
-OPERATIONS = [operator.add, operator.sub, operator.mul, operator.floordiv]
+BY_SIGN = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}
+OPERATIONS = list(BY_SIGN.values())
 
 
 def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
@@ -24,13 +25,7 @@ def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
     if isinstance(expr, Symbol):
         return int(values[expr.name])
     left, right = evaluate(expr.left, values), evaluate(expr.right, values)
-    if expr.op == "+":
-        return left + right
-    if expr.op == "-":
-        return left - right
-    if expr.op == "*":
-        return left * right
-    return left // right
+    return int(BY_SIGN[expr.op](left, right))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
