@@ -28,18 +28,21 @@ _CORRECTED = {
     "first_k_dense_replace": 1,
     "n_shared_experts": 1,
 }
+_LATENT_HEADS = {
+    "num_key_value_heads": 8,
+    "kv_lora_rank": 128,
+    "qk_nope_head_dim": 64,
+    "qk_rope_head_dim": 32,
+    "v_head_dim": 64,
+}
 _LATENTS = {
     **_GROUPED,
-    "num_key_value_heads": 8,
+    **_LATENT_HEADS,
     "n_routed_experts": 8,
     "n_group": 2,
     "topk_group": 1,
     "first_k_dense_replace": 1,
     "q_lora_rank": 192,
-    "kv_lora_rank": 128,
-    "qk_nope_head_dim": 64,
-    "qk_rope_head_dim": 32,
-    "v_head_dim": 64,
     "n_shared_experts": 1,
     **_FEW,
 }
@@ -162,22 +165,21 @@ _MOONSHINE = {
     **_TOKENS,
 }
 _WIDE_MOONSHINE = {"hidden_size": 416, "intermediate_size": 1664, "vocab_size": 2000}
-_KIMI = {
-    **_GROUPED,
-    "num_key_value_heads": 8,
-    "moe_intermediate_size": 384,
-    "n_shared_experts": 1,
-    "kv_lora_rank": 128,
-    "qk_rope_head_dim": 32,
-    "qk_nope_head_dim": 64,
-    "v_head_dim": 64,
-    "num_experts_per_tok": 2,
-    "num_local_experts": 8,
-    "linear_head_dim": 64,
-    "linear_num_heads": 8,
-    "linear_conv_kernel_dim": 4,
+_LINEAR_HEADS = {"linear_head_dim": 64, "linear_num_heads": 8}
+_LINEAR_FIRST = {
     "layer_types": ["linear_attention", "full_attention"],
     "mlp_layer_types": ["dense", "sparse"],
+}
+_KIMI = {
+    **_GROUPED,
+    **_LATENT_HEADS,
+    "moe_intermediate_size": 384,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "num_local_experts": 8,
+    **_LINEAR_HEADS,
+    "linear_conv_kernel_dim": 4,
+    **_LINEAR_FIRST,
 }
 _WIDE_KIMI = {"hidden_size": 768, "linear_head_dim": 128, "vocab_size": 2000}
 _XLSTM = {"hidden_size": 512, "num_hidden_layers": 2, "num_heads": 4, **_TOKENS}
