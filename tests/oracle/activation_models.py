@@ -25,6 +25,11 @@ def _usual(z: Sizes, **more: Any) -> dict[str, Any]:
     }
 
 
+def _dropping(*rates: str) -> Callable[[Sizes, float], dict[str, Any]]:
+    """The usual keys, and those of the rates of dropout."""
+    return lambda z, drop: _usual(z, **dict.fromkeys(rates, drop))
+
+
 def _mixture(z: Sizes, **more: Any) -> dict[str, Any]:
     found = _usual(z, num_experts_per_tok=z["k"], **more)
     return {**found, "num_experts": z["E"], "num_local_experts": z["E"]}
@@ -174,26 +179,17 @@ KINDS: Mapping[str, Kind] = {
     ),
     "olmoe": Kind("OlmoeForCausalLM", lambda z, _: _mixture(z), mixture=True),
     "phi3": Kind(
-        "Phi3ForCausalLM",
-        lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop),
-        drops=True,
-        windowed=_WINDOWED,
+        "Phi3ForCausalLM", _dropping("resid_pdrop", "embd_pdrop"), drops=True, windowed=_WINDOWED
     ),
-    "phi": Kind(
-        "PhiForCausalLM", lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop), drops=True
-    ),
+    "phi": Kind("PhiForCausalLM", _dropping("resid_pdrop", "embd_pdrop"), drops=True),
     "starcoder2": Kind(
         "Starcoder2ForCausalLM",
-        lambda z, drop: _usual(z, residual_dropout=drop, embedding_dropout=drop),
+        _dropping("residual_dropout", "embedding_dropout"),
         drops=True,
         windowed=_WINDOWED,
     ),
     "gpt_neox": Kind(
-        "GPTNeoXForCausalLM",
-        lambda z, drop: _usual(z, hidden_dropout=drop),
-        own=True,
-        drops=True,
-        quarter=True,
+        "GPTNeoXForCausalLM", _dropping("hidden_dropout"), own=True, drops=True, quarter=True
     ),
     "gpt2": Kind(
         "GPT2LMHeadModel",
