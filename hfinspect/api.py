@@ -63,10 +63,9 @@ class InspectCall(ListedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorsCall(ListedOptions):
+class TensorsCall(InspectCall):
     """The arguments of ``iter_tensors``."""
 
-    target: Target = field(kw_only=False)
     match: str | None = None
 
 
@@ -97,10 +96,16 @@ class PartsCall(AccessOptions, ConfigPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainCall(ReadOptions):
-    """The arguments of ``explain``."""
+class ReadCall(ReadOptions):
+    """The arguments of ``tokenizer``, which most verbs have too."""
 
     target: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainCall(ReadCall):
+    """The arguments of ``explain``."""
+
     against: int | str | None = None
 
 
@@ -113,31 +118,18 @@ class RecipesCall(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheCall(ReadOptions, CacheOptions):
+class CacheCall(ReadCall, CacheOptions):
     """The arguments of ``explain_cache``."""
 
-    target: Target = field(kw_only=False)
-
 
 @dataclass(frozen=True, kw_only=True)
-class TokenizerCall(ReadOptions):
-    """The arguments of ``tokenizer``."""
-
-    target: Target = field(kw_only=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryCall(ReadOptions, MemoryOptions):
+class MemoryCall(ReadCall, MemoryOptions):
     """The arguments of ``memory``."""
 
-    target: Target = field(kw_only=False)
-
 
 @dataclass(frozen=True, kw_only=True)
-class RunsCall(ReadOptions, RunsOptions):
+class RunsCall(ReadCall, RunsOptions):
     """The arguments of ``runs``."""
-
-    target: Target = field(kw_only=False)
 
 
 @called_with(InspectCall)
@@ -361,8 +353,8 @@ def recipes(call: RecipesCall) -> RecipeList:
     return RecipeList(inspected.target, inspected.origin, inspected.parameters, sizes)
 
 
-@called_with(TokenizerCall)
-def tokenizer(call: TokenizerCall) -> TokenizerFacts:
+@called_with(ReadCall)
+def tokenizer(call: ReadCall) -> TokenizerFacts:
     """A model's tokenizer next to the model: tokens and rows, special ids, chat templates, lengths.
 
     Arguments as for ``inspect``, without ``overrides``; ``file`` also names a folder that holds a

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from .api import MemoryCall, Target
+from .api import MemoryCall, ReadCall
 from .core.choices import SourceChoice, check_source
 from .core.given_config import config_given
 from .core.option_field import called_with
@@ -15,7 +14,7 @@ from .core.refs import ModelRef
 from .errors import HfinspectError
 from .inspecting.build import Inspected
 from .inspecting.inspect_run import inspect_opened, is_config, of_pipeline
-from .inspecting.read_options import ReadOptions, inspect_with
+from .inspecting.read_options import inspect_with
 from .sources.opening import Access, errors_about
 
 # What only one of them needs is imported by it.
@@ -36,10 +35,9 @@ MAX_PARTS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class PortraitCall(ReadOptions):
+class PortraitCall(ReadCall):
     """The arguments of ``portrait``."""
 
-    target: Target = field(kw_only=False)
     brief: bool = False
 
 
