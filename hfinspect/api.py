@@ -110,10 +110,9 @@ class ExplainCall(ReadCall):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecipesCall(ReadOptions):
+class RecipesCall(ReadCall):
     """The arguments of ``recipes``."""
 
-    target: Target = field(kw_only=False)
     names: Sequence[str] | None = field(default=None, kw_only=False)
 
 

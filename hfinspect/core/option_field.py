@@ -112,8 +112,8 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
 
 
 def _signature(record: type[Any]) -> Signature:
-    """The fields as arguments: first those of the record itself, then those of its bases."""
-    own = get_annotations(record)
+    """The fields as arguments: of those that need their names first the record's own."""
+    inherited = {one.name for one in fields(record) if one.kw_only} - get_annotations(record).keys()
     parameters = [
         Parameter(
             one.name,
@@ -123,7 +123,7 @@ def _signature(record: type[Any]) -> Signature:
         )
         for one in fields(record)
     ]
-    return Signature(sorted(parameters, key=lambda one: (one.kind, one.name not in own)))
+    return Signature(sorted(parameters, key=lambda one: (one.kind, one.name in inherited)))
 
 
 def _meant(record: type[Any], values: dict[str, Any]) -> str | None:
