@@ -54,6 +54,8 @@ _OF_SOUND = ("whisper", "speech_to_text", "moonshine", "speecht5")
 #: Classes that no AutoModel of texts or sounds gives.
 _CLASSES = {
     "pop2piano": "Pop2PianoForConditionalGeneration",
+    "kosmos-2": "Kosmos2ForConditionalGeneration",
+    "kosmos-2.5": "Kosmos2_5ForConditionalGeneration",
     "glm5_next": "Glm5NextForConditionalGeneration",
     "minicpm_ocr": "MiniCPMOcrForConditionalGeneration",
     "minicpmv4_6": "MiniCPMV4_6ForConditionalGeneration",
@@ -103,7 +105,7 @@ def _peak(model: Any, case: Case) -> tuple[int, int]:
     kind = {"cache_implementation": "static"} if case.static else {}
     with torch.no_grad(), Following(known) as following:
         made = GenerationMixin.generate(
-            model,
+            getattr(model, "text_model", model),  # Kosmos' whole wants a picture
             **given,
             max_new_tokens=_NEW,
             do_sample=True,

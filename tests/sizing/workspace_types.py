@@ -6,16 +6,21 @@ from typing import Any, Final
 from tests.sizing.workspace_models import (
     _BART,
     _FEW,
+    _FSMT,
     _GROUPED,
     _HEADS,
     _LATENT_HEADS,
     _LATENTS,
     _LINEAR_FIRST,
     _LINEAR_HEADS,
+    _NARROW_BART,
+    _NLLB,
     _STACK,
     _T5,
     _TOKENS,
     _TWO_KINDS,
+    _WIDE_BART,
+    _XGLM,
 )
 from tests.sizing.workspace_models import MODELS as FIRST
 
@@ -67,6 +72,34 @@ _MINICPM: Final = {
     "vision_config": _TOWER,
     "image_token_id": 7999,
     "video_token_id": 7998,
+}
+_KOSMOS: Final = {
+    "embed_dim": 512,
+    "layers": 2,
+    "attention_heads": 8,
+    "ffn_dim": 2048,
+    "activation_function": "gelu",
+    **_TOKENS,
+}
+_NARROW: Final = {"embed_dim": 128, "attention_heads": 2, "ffn_dim": 512, "vocab_size": 500}
+#: Fewer positions than the prompts have tokens: tables of sines are made anew for each.
+_SHORT: Final = {"max_position_embeddings": 64}
+_SPEECH: Final = {
+    "hidden_size": 512,
+    **{key: _BART[key] for key in _BART if key.startswith(("encoder_", "decoder_"))},
+    "decoder_start_token_id": 2,
+    **_TOKENS,
+    "architectures": ["SpeechT5ForSpeechToText"],
+}
+_TROCR: Final = {
+    "d_model": 512,
+    "decoder_layers": 2,
+    "decoder_attention_heads": 8,
+    "decoder_ffn_dim": 2048,
+    "max_position_embeddings": 4096,
+    "cross_attention_hidden_size": None,
+    "activation_function": "gelu",
+    **_TOKENS,
 }
 #: Name -> config.json; the type is the name up to a space.
 TYPES: dict[str, dict[str, Any]] = {
@@ -202,16 +235,8 @@ TYPES: dict[str, dict[str, Any]] = {
         **_TOKENS,
     },
     "solar_open": {**_EXPERTS, "n_shared_experts": 1, "n_group": 1, "topk_group": 1},
-    "trocr": {
-        "d_model": 512,
-        "decoder_layers": 2,
-        "decoder_attention_heads": 8,
-        "decoder_ffn_dim": 2048,
-        "max_position_embeddings": 4096,
-        "cross_attention_hidden_size": None,
-        "activation_function": "gelu",
-        **_TOKENS,
-    },
+    "trocr": _TROCR,
+    "trocr sines": {**_TROCR, "use_learned_position_embeddings": False},
     "vaultgemma": {**_GEMMA, "num_key_value_heads": 8},
     "youtu": _LATENTS,
     # Types with states or an encoder whose rules came last.
@@ -241,13 +266,7 @@ TYPES: dict[str, dict[str, Any]] = {
         "decoder_start_token_id": 1,
         **_TOKENS,
     },
-    "speecht5": {
-        "hidden_size": 512,
-        **{key: _BART[key] for key in _BART if key.startswith(("encoder_", "decoder_"))},
-        "decoder_start_token_id": 2,
-        **_TOKENS,
-        "architectures": ["SpeechT5ForSpeechToText"],
-    },
+    "speecht5": _SPEECH,
     "t5gemma": {
         "encoder": _GEMMA,
         "decoder": {**_GEMMA, "cross_attention_hidden_size": 512},
@@ -264,5 +283,24 @@ TYPES: dict[str, dict[str, Any]] = {
         **_T5,
         "feed_forward_proj": "relu",
         "relative_bias_args": [{"type": "1d"}, {"type": "horizontal"}, {"type": "vertical"}],
+    },
+    # Prompts longer than the table of positions.
+    "m2m_100 short": {**_BART, **_SHORT, "activation_function": "relu"},
+    "m2m_100 short wide": {**_BART, **_WIDE_BART, **_SHORT, "activation_function": "relu"},
+    "m2m_100 short narrow": {**_BART, **_NARROW_BART, **_SHORT, "activation_function": "relu"},
+    "nllb-moe short": {**_BART, **_NLLB, **_SHORT},
+    "fsmt short": {**_BART, **_FSMT, **_SHORT},
+    "xglm short": {**_XGLM, "d_model": 512, "ffn_dim": 2048, **_SHORT},
+    "speech_to_text short": {**_BART, "max_source_positions": 64, "max_target_positions": 64},
+    "speecht5 short": {**_SPEECH, "max_speech_positions": 64, "max_text_positions": 64},
+    **{
+        name: {"text_config": {**_KOSMOS, **more}, "vision_config": _TOWER}
+        for name, more in {
+            "kosmos-2": {"max_position_embeddings": 4096},
+            "kosmos-2 short": _SHORT,
+            "kosmos-2 narrow": {**_NARROW, **_SHORT},
+            "kosmos-2.5": {"max_position_embeddings": 4096},
+            "kosmos-2.5 short": _SHORT,
+        }.items()
     },
 }

@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 from ...trees.modules import each_module
 from ..workspace import WorkspaceLimit
 from .interface import padded
-from .pass_types import number, value_of
+from .pass_types import grown, number, value_of
 
 #: Copies of the last logits in float32 while a token is sampled, next to those of all.
 COPIES: Final = 5
@@ -78,11 +78,9 @@ def encoder_pass(
         """Of one attention, next to what stays."""
         if biased and own_bias:
             return heads * pairs * size * (3 * batch if eager else 2 * batch + 1)
-        if biased:
-            return 2 * heads * batch * pairs * size
         if value_of(limit, "float32") and eager:
             return heads * batch * pairs * (size + 8)
-        if eager:
+        if eager or biased:
             return 2 * heads * batch * pairs * size
         return batch * pairs * size if batch > 1 else Fraction(0)
 
@@ -99,7 +97,7 @@ def encoder_pass(
         return Fraction(0) if lost else heads * batch * pairs * size
 
     own, cross, first = tokens**2, tokens * seen, seen**2
-    of_encoder = batch * seen * IDS + Fraction(0)
+    of_encoder = batch * seen * IDS + grown(limit, 0, seen)
     moment = masks(first) + stays(first)
     moment += max(
         batch * seen * of_encoders * size + weights(first),
@@ -121,6 +119,7 @@ def encoder_pass(
     if limit.name == "speecht5":
         of_encoder = max(of_encoder, *_of_sound(limit, seen, batch, heads))
     given = batch * seen * hidden * size + batch * (tokens + seen) * IDS
+    given += grown(limit, tokens, seen)
     if as_gemma:
         rotary = 8 * len(limit.windows) * (wide.queries // heads)
         given += (tokens + seen) * rotary

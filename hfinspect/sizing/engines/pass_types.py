@@ -2,6 +2,7 @@
 say what they are."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -18,11 +19,17 @@ def values_of(table: str) -> Mapping[str, Any]:
     return {name: value for names, value in rows.items() for name in names.split()}
 
 
+def text_of(limit: WorkspaceLimit) -> Mapping[str, Any]:
+    """The config, or its part for texts."""
+    text = limit.config.get("text_config")
+    return text if isinstance(text, Mapping) else limit.config
+
+
 @once_each
 def types_of(limit: WorkspaceLimit) -> tuple[str, str]:
     """The model type, and that of the decoder within."""
-    text = limit.config.get("text_config")
-    inner = text.get("model_type") if isinstance(text, Mapping) else None
+    text = text_of(limit)
+    inner = text.get("model_type") if text is not limit.config else None
     usual = values_of("within").get(limit.name, f"{limit.name}_text")
     return limit.name, str(inner or usual)
 
@@ -40,5 +47,15 @@ def number(value: Any, usual: int) -> int:
 
 def number_of(limit: WorkspaceLimit, key: str, usual: int) -> int:
     """A number of the config, or of its part for texts."""
-    text = limit.config.get("text_config")
-    return number((text if isinstance(text, Mapping) else limit.config).get(key), usual)
+    return number(text_of(limit).get(key), usual)
+
+
+def grown(limit: WorkspaceLimit, *prompts: int) -> Fraction:
+    """Bytes of the tables of positions that are made anew for so many tokens, and stay."""
+    sides, more = value_of(limit, "grown", ()), number_of(limit, "pad_token_id", 1) + 3
+    made = [
+        n + more
+        for n, (key, usual) in zip(prompts, sides, strict=False)
+        if n + more > number_of(limit, key, usual)
+    ]
+    return sum(made) * limit.token_table[1] * limit.size

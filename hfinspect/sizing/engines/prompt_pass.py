@@ -38,14 +38,14 @@ compared with fixtures/oracle/transformers_workspace.json. ``state_pass.py`` has
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from ...core.footprint import Workspace
 from ...core.once import once_each
 from ..matrices import Matrix, matrices
 from ..workspace import RUNTIME_BYTES, WorkspaceLimit
 from .encoder_pass import COPIES, IDS, Widths, encoder_pass
-from .pass_types import number, number_of, value_of, values_of
+from .pass_types import grown, number, number_of, text_of, value_of, values_of
 from .state_pass import state_pass
 
 #: What eager attention holds of all scores: arrays of the model's dtype and of float32, and arrays
@@ -67,7 +67,7 @@ def _widths(limit: WorkspaceLimit) -> Widths:
     blocks: defaultdict[str, list[Matrix]] = defaultdict(list)
     for matrix in matrices(limit.root):
         blocks[matrix.path.rpartition(".")[0]].append(matrix)
-    activations = {str(limit.config.get(key)) for key in _ACTIVATION_KEYS}
+    activations = {str(text_of(limit).get(key)) for key in _ACTIVATION_KEYS}
     written = 3 if "relu2" in activations else value_of(limit, "activated", 5)
     plain = 2 if activations & _ONE_KERNEL else written
     gated = value_of(limit, "gated_arrays", 3)
@@ -141,14 +141,6 @@ def _of_experts(limit: WorkspaceLimit, block: list[Matrix], hidden: int) -> int:
     return served * (max(arrays * inner + hidden, rows * hidden) + 16) + 2 * of
 
 
-class _Moments(NamedTuple):
-    """Bytes of the moments of a pass."""
-
-    layer: int
-    sampling: int
-    formula: str
-
-
 def is_eager(name: str) -> bool:
     """Whether a type computes its scores whole where nobody chose a kernel."""
     return name in values_of("without_sdpa") or name in values_of("falls_back")
@@ -166,18 +158,6 @@ def prompt_pass(
     limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
 ) -> Workspace:
     """The limit for prompts of ``tokens`` tokens each."""
-    moments = _moments(limit, tokens, batch, eager=eager, static=static)
-    return Workspace(
-        logits=moments.sampling,
-        activation=max(0, moments.layer - moments.sampling),
-        runtime=RUNTIME_BYTES,
-        formula=f"{moments.formula} + {RUNTIME_BYTES:,}",
-    )
-
-
-def _moments(
-    limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
-) -> _Moments:
     vocabulary, hidden = limit.token_table
     size, blocks = limit.size, _widths(limit)
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
@@ -185,9 +165,10 @@ def _moments(
     sampling = batch * vocabulary * (size + 4 * COPIES)
     if limit.encodes:
         each, text = encoder_pass(limit, blocks, tokens, batch, eager=eager)
-        return _Moments(math.ceil(each), math.ceil(sampling), text)
+        return _workspace(each, sampling, text)
     windows = limit.windows
-    masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
+    made = value_of(limit, "mask_made", 0)
+    masked = made or static or batch > 1 or any(w is not None and w <= tokens for w in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
     turned = 6 if value_of(limit, "float32_rotated") else 3
@@ -216,7 +197,7 @@ def _moments(
     # Tables of cosines and sines in float32, one pair for each kind of layer.
     rotary = 2 * 4 * max(1, len(windows)) * (blocks.queries // heads)
     next_to = per_token * (rotary + IDS) + masks + _let_go(limit, tokens, batch)
-    next_to += (limit.facts.context or 0) * _of_position(limit)
+    next_to += grown(limit, tokens) + (limit.facts.context or 0) * _of_position(limit)
     if blocks.index_keys:
         chosen = number_of(limit, "index_topk", 2048)
         next_to += square * 3 + per_token * 12 * min(chosen, tokens)
@@ -227,6 +208,7 @@ def _moments(
         scores += per_token * 5 * blocks.index_queries * size
     states = state_pass(limit, tokens, batch)
     layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
+    layer = max(layer, square * made)
     layer += next_to
     numbers = (
         f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
@@ -234,7 +216,13 @@ def _moments(
         + f"{math.ceil(next_to):,} of masks, positions and rows that go; at least {batch:,} × "
         f"{vocabulary:,} × {size + 4 * COPIES} of logits"
     )
-    return _Moments(math.ceil(layer), math.ceil(sampling), numbers)
+    return _workspace(layer, sampling, numbers)
+
+
+def _workspace(largest: Fraction, sampling: Fraction, formula: str) -> Workspace:
+    logits = math.ceil(sampling)
+    activation = max(0, math.ceil(largest) - logits)
+    return Workspace(logits, activation, RUNTIME_BYTES, f"{formula} + {RUNTIME_BYTES:,}")
 
 
 def _streams(limit: WorkspaceLimit) -> tuple[int, int]:
