@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from .tracing.building import Failed
 from .tracing.library import Library, _without_stages
 from .tracing.observing import Saved
 from .tracing.proposing import proposed
@@ -382,3 +383,37 @@ def test_words_of_a_list_or_a_text_are_conditions() -> None:
     found = Recording(cast("Library", Looking()), "looking", "LookingModel").solve()
     assert found.tree["in"]["back"]["if"] == ["has", "looks", "back"]
     assert found.gated.refused == 0
+
+
+class Shrunk(Patches):
+    """A model that is built small, of another kind than the default config's."""
+
+    def starts(self, kind: str, name: str, released: Any = None) -> Iterator[dict[str, Any]]:
+        yield {"kind": "small"}
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "kind": "str"}
+
+    def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
+        return set(self.optional(kind, name))
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"width": 8, "kind": "large", **given}
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        return {**base, "width": rng.randint(1, 99), "kind": "small"}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full = self.full(kind, name, given)
+        return {full["kind"]: (full["width"],)}
+
+    loaded_names = saved_names
+
+
+def test_a_trace_that_refuses_the_default_config_is_none() -> None:
+    recording = Recording(cast("Library", Shrunk()), "shrunk", "ShrunkModel")
+    recording.rebased = True  # to the default of what is guarded, in vain
+    with pytest.raises(Failed, match=r"the default config is refused: .*kind = 'large'"):
+        recording.solve()

@@ -98,12 +98,14 @@ class Recording(Guarded):
         default = self.attempt(self.released, {})
         if isinstance(default, Seen) and not self.agrees(whole, default):
             raise Failed("the default config differs")
-        if isinstance(default, Seen) and self.refused and not self.rebased:
+        if isinstance(default, Seen) and self.refused:
+            if self.rebased:
+                raise Failed(f"the default config is refused: {self.refused}")
             return self._rebased(guards)
         if isinstance(default, str) and not self._reads(whole, self.released):
             raise Failed(f"the default config is refused: {self.refused}; not built: {default}")
         shown = [base, *answered]
-        if isinstance(default, Seen) and not self.refused:
+        if isinstance(default, Seen):
             if flat(default.root) != self.library.saved_names(self.kind, self.name, default.given):
                 raise Failed("a build differs from what is saved")
             shown = [default, *shown]
