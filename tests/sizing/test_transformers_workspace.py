@@ -16,7 +16,7 @@ import hfinspect
 from hfinspect.errors import UsageError
 from hfinspect.sizing.engines.prompt_pass import is_eager
 from hfinspect.sizing.workspace import RUNTIME_BYTES
-from tests.sizing.record_transformers_workspace import encoder_tokens
+from tests.sizing.record_transformers_workspace import MODELS, encoder_tokens
 
 RECORD: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "oracle" / "transformers_workspace.json").read_text()
@@ -28,11 +28,7 @@ WIDER: dict[str, float] = {}
 
 
 def config_of(name: str) -> dict[str, Any]:
-    return {
-        "model_type": name.partition(" ")[0],
-        "torch_dtype": "bfloat16",
-        **RECORD["models"][name],
-    }
+    return {"model_type": name.partition(" ")[0], "torch_dtype": "bfloat16", **MODELS[name]}
 
 
 @cache
@@ -58,6 +54,10 @@ def ratio(row: dict[str, Any]) -> float:
     keys = ("model", "attention", "static", "batch", "tokens", "padded")
     mine = ours(*(row[key] for key in keys))
     return mine / float(row["peak"] - row["cache"])
+
+
+def test_the_record_is_of_these_models() -> None:
+    assert RECORD["models"] == MODELS
 
 
 @pytest.mark.parametrize("name", RECORD["models"])
