@@ -102,11 +102,11 @@ def _parts(
         if not folder:  # of the root there is no inspection without the other parts
             continue
         try:
-            own = inspect_opened(name, ref, opened, access, source=source, file=folder)
+            model = inspect_opened(name, ref, opened, access, source=source, file=folder)
         except HfinspectError as error:
             parts.append(PartPortrait(member.name, None, str(error)))
             continue
-        parts.append(PartPortrait(member.name, own.inspection, _explanation(own)))
+        parts.append(PartPortrait(member.name, model.inspection, _explanation(model)))
     return tuple(parts)
 
 

@@ -197,8 +197,8 @@ def grouped(
             parameters[group] = None if tensor.parameters is None else known + tensor.parameters
         size = nbytes[group]
         if size is not None:
-            own = tensor.own_nbytes
-            nbytes[group] = None if own is None else size + own
+            nbytes_here = tensor.own_nbytes
+            nbytes[group] = None if nbytes_here is None else size + nbytes_here
     return {group: Totals(parameters[group], counts[group], nbytes[group]) for group in counts}
 
 

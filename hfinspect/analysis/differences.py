@@ -128,9 +128,9 @@ def compare(
             Difference(
                 target=other.target,
                 config=_config_changes(first, other),
-                changes=_changes(mine, named),
+                changes=_changes(mine, tensors),
             )
-            for other, named in zip(others, theirs, strict=True)
+            for other, tensors in zip(others, theirs, strict=True)
         ),
     )
 

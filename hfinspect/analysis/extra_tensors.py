@@ -71,8 +71,8 @@ def _holds_all(labelled: Labelled, prediction: Prediction, table: TensorTable) -
         for info, spec in zip(labelled.tensors, labelled.known_specs, strict=True)
         if spec is not None and spec.role is Role.PARAMETER and is_saved(spec)
     }
-    wanted = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)
-    return sum(by_spec.values()) == sum(wanted)
+    counts = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)
+    return sum(by_spec.values()) == sum(counts)
 
 
 def _kind(info: TensorInfo, spec: TensorSpec | None, holds_all: bool) -> BeyondKind | None:

@@ -97,8 +97,8 @@ class FoldedTable(TensorTable):
     def labelled(self, infos: Sequence[TensorInfo]) -> FoldedTensors:
         return FoldedTensors(self, infos)
 
-    def names(self, wanted: Iterable[str]) -> list[tuple[str, str]]:
-        chosen = set(wanted)
+    def names(self, names_here: Iterable[str]) -> list[tuple[str, str]]:
+        chosen = set(names_here)
         wanted_groups = [one for one in self.alike if one.name in chosen]
         if all(one.times == 1 for one in wanted_groups):
             return [(one.name, one.name) for one in wanted_groups]
@@ -130,7 +130,7 @@ class FoldedTable(TensorTable):
 
     @cached_property
     def _finders(self) -> list[Callable[[int], int]]:
-        return [_finder(own, self.alike) for own in self._by_kind(self.alike)]
+        return [_finder(members, self.alike) for members in self._by_kind(self.alike)]
 
     def _by_kind(self, groups: Sequence[Alike]) -> list[list[int]]:
         of_kind: list[list[int]] = [[] for _ in self._kinds]
@@ -141,7 +141,7 @@ class FoldedTable(TensorTable):
     def _firsts(self, groups: Sequence[Alike]) -> dict[int, int]:
         """Where among all tensors the first of each is."""
         of_kind = self._by_kind(groups)
-        finders = {at: _finder(own, groups) for at, own in enumerate(of_kind) if len(own) > 1}
+        finders = {at: _finder(ids, groups) for at, ids in enumerate(of_kind) if len(ids) > 1}
         firsts: dict[int, int] = {}
         before = 0
         for shard in self._files:
@@ -161,10 +161,10 @@ class FoldedTable(TensorTable):
         return firsts
 
 
-def _finder(own: Sequence[int], groups: Sequence[Alike]) -> Callable[[int], int]:
-    if len(own) == 1:
-        return lambda _key, at=own[0]: at  # type: ignore[misc]
-    return {key: at for at in own for key in groups[at].members()}.__getitem__
+def _finder(members: Sequence[int], groups: Sequence[Alike]) -> Callable[[int], int]:
+    if len(members) == 1:
+        return lambda _key, at=members[0]: at  # type: ignore[misc]
+    return {key: at for at in members for key in groups[at].members()}.__getitem__
 
 
 def _tensors(shard: Shard) -> StoredTensors:
@@ -265,8 +265,8 @@ def _check_spellings(pairs: Sequence[tuple[str, str]]) -> None:
     """Names of one spelling differ elsewhere if they do in the files. Raises NotAlikeError where
     the files have two spellings for one of the other naming's."""
     folded, _ = fold_names([name for name, _ in pairs])
-    named, _ = fold_names([other for _, other in pairs])
-    if len(set(zip(folded, named, strict=True))) > len(set(named)):
+    theirs, _ = fold_names([other for _, other in pairs])
+    if len(set(zip(folded, theirs, strict=True))) > len(set(theirs)):
         raise NotAlikeError
 
 

@@ -71,8 +71,8 @@ def fold_tensors(
     for shard in shards:
         if not isinstance(shard.tensors, StoredTensors):
             return None
-        for kind, own in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
-            keys.setdefault(kind, []).append(own)
+        for kind, numbers in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
+            keys.setdefault(kind, []).append(numbers)
     predicted = numbers_predicted(prediction)
     total = sum(len(shard.tensors) for shard in shards)
     many = max(total // 2, MANY_KINDS)
@@ -80,7 +80,7 @@ def fold_tensors(
         return None
     if any(_has_more_numbers(kind, parts, many) for kind, parts in keys.items()):
         return None
-    if not are_distinct((kind.pattern, own) for kind, parts in keys.items() for own in parts):
+    if not are_distinct((kind.pattern, part) for kind, parts in keys.items() for part in parts):
         return None
     groups = [
         (at, texts_of(kind.pattern), sorted(chain.from_iterable(parts)))
@@ -114,11 +114,11 @@ def _split(
             yield Alike(kind, numbers, name + texts[0])
         else:
             by_head.setdefault(texts[0], []).append((kind, texts[1:], keys))
-    for head, own in by_head.items():
-        rests = {kind: texts for kind, texts, _ in own}
+    for head, entries in by_head.items():
+        rests = {kind: texts for kind, texts, _ in entries}
         experts = routing if routing and is_list_of_experts(head) else None
         alike: dict[object, list[int]] = {}
-        parts_of = _below_numbers(own)
+        parts_of = _below_numbers(entries)
         for number, parts in parts_of.items():
             is_one = experts is not None and number < experts[1]
             key = (*parts, predicted.below(head, number), is_one)

@@ -186,8 +186,8 @@ def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_KindRow]) -> Quan
     beyond = all(row.beyond is not None for row in rows)
     for row in rows:
         parameters, nbytes = components.get(row.component, (0, 0))
-        own = row.in_file if beyond else row.parameters
-        components[row.component] = _plus(parameters, own), _plus(nbytes, row.nbytes)
+        count = row.in_file if beyond else row.parameters
+        components[row.component] = _plus(parameters, count), _plus(nbytes, row.nbytes)
     sums: tuple[int | None, int | None] = (0, 0)
     for one, size in components.values():
         sums = _plus(sums[0], one), _plus(sums[1], size)

@@ -53,22 +53,22 @@ def _sharing(
     """Of the tensors of one storage."""
     if len(items) == 1:
         at, tensor, extent = items[0]
-        own = extent.nbytes or tensor.nbytes
-        if own < tensor.nbytes or tensor.elements > _elements(tensor, own):
-            yield at, _counted(tensor, own, None)
+        size = extent.nbytes or tensor.nbytes
+        if size < tensor.nbytes or tensor.elements > _elements(tensor, size):
+            yield at, _counted(tensor, size, None)
         return
     claims = _Claims()
     distinct = {extent for _, _, extent in items}
     exact = sum(extent.pieces for extent in distinct) <= MAX_RUNS
     for at, tensor, extent in sorted(items, key=lambda item: item[1].name in tied):
         runs = extent.runs() if exact else ((extent.start, extent.stop),)
-        own, other = claims.claim(extent, runs, tensor.name)
-        if other is not None or own < tensor.nbytes:
-            yield at, _counted(tensor, min(own, tensor.nbytes), other)
+        size, other = claims.claim(extent, runs, tensor.name)
+        if other is not None or size < tensor.nbytes:
+            yield at, _counted(tensor, min(size, tensor.nbytes), other)
 
 
-def _counted(tensor: StoredTensor, own: int, other: str | None) -> Sharing:
-    return Sharing(other, tensor.elements - _elements(tensor, own), tensor.nbytes - own)
+def _counted(tensor: StoredTensor, size: int, other: str | None) -> Sharing:
+    return Sharing(other, tensor.elements - _elements(tensor, size), tensor.nbytes - size)
 
 
 def _elements(tensor: StoredTensor, nbytes: int) -> int:
@@ -94,14 +94,14 @@ class _Claims:
         """How many bytes nobody had before, and a tensor that had some of the others."""
         if extent in self.known:
             return 0, self.known[extent]
-        own, other = 0, None
+        size, other = 0, None
         for start, stop in runs:
             fresh, owner = self._claim_run(start, stop, name)
-            own += fresh
+            size += fresh
             if owner != name:
                 other = other or owner
         self.known[extent] = name
-        return own, other
+        return size, other
 
     def _claim_run(self, start: int, stop: int, name: str) -> tuple[int, str | None]:
         first = bisect_right(self.stops, start)

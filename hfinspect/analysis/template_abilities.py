@@ -40,29 +40,29 @@ def abilities(name: str, file: str, text: str) -> ChatTemplate:
     length = len(text)
     if length > MAX_TEMPLATE_CHARS:
         return ChatTemplate(name, file, length, problem=f"has {length:,} characters")
-    seen = _Seen()
+    names = _Seen()
     try:
         for is_block, part in parts_in(text):
             if not is_block:
-                seen.write(part)
+                names.write(part)
             for tag, block in blocks_of([part] if is_block else []):
-                seen.block(tag, Parser(tokens(block.strip(" \t\r\n+-"))))
+                names.block(tag, Parser(tokens(block.strip(" \t\r\n+-"))))
     except (NotJinjaError, RecursionError) as error:
         return ChatTemplate(name, file, length, problem=str(error) or "it is nested too deep")
-    modalities = dict.fromkeys(_MODALITIES[word] for word in seen.compared if word in _MODALITIES)
+    modalities = dict.fromkeys(_MODALITIES[word] for word in names.compared if word in _MODALITIES)
     return ChatTemplate(
         name,
         file,
         length,
-        roles=_bounded({word: None for word in seen.roles if word not in seen.refused}),
-        refused=_bounded(seen.refused),
-        any_role=seen.any_role,
-        tools="tools" in seen.variables,
-        tool_calls="tool_calls" in seen.members,
+        roles=_bounded({word: None for word in names.roles if word not in names.refused}),
+        refused=_bounded(names.refused),
+        any_role=names.any_role,
+        tools="tools" in names.variables,
+        tool_calls="tool_calls" in names.members,
         modalities=tuple(modalities),
-        thinking=tuple(word for word in _THINKING if word in seen.variables),
-        variables=_bounded(seen.variables),
-        tokens=_bounded(seen.written),
+        thinking=tuple(word for word in _THINKING if word in names.variables),
+        variables=_bounded(names.variables),
+        tokens=_bounded(names.written),
     )
 
 
@@ -211,8 +211,8 @@ def _inner(node: Node) -> tuple[Node, ...]:
     if kind == "item":
         return (parts[0], parts[1])
     args = parts[1] if kind == "call" else parts[2] if kind in ("filter", "test") else ()
-    named = parts[2] if kind == "call" else parts[3] if kind == "filter" else ()
-    return (parts[0], *args, *(value for _, value in named))
+    keywords = parts[2] if kind == "call" else parts[3] if kind == "filter" else ()
+    return (parts[0], *args, *(value for _, value in keywords))
 
 
 def _texts(nodes: Sequence[Node]) -> Iterator[str]:

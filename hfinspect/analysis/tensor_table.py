@@ -52,10 +52,10 @@ class TensorTable:
         """The name of the group's tensor that comes first in the files."""
         return name
 
-    def names(self, wanted: Iterable[str]) -> Iterable[tuple[str, str]]:
+    def names(self, names: Iterable[str]) -> Iterable[tuple[str, str]]:
         """The names of all tensors in the groups of the tensors of these names, in the order of the
         files, each with the name that is wanted."""
-        return [(name, name) for name in wanted]
+        return [(name, name) for name in names]
 
     def renamed(self, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
         """What another naming calls all tensors in some groups. ``pairs`` are the name of a group's

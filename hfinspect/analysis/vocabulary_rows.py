@@ -73,8 +73,8 @@ def _is_plain(inspection: Inspection | None, info: TensorInfo) -> bool:
 def head_rows(inspection: Inspection | None) -> int | None:
     """Rows of an output head of its own that scores each token; None where it has none."""
     for info in inspection.tensors if inspection is not None else ():
-        named = info.kind == "lm_head" or info.name == _GGUF_HEAD
-        is_head = named and info.part == "text" and len(info.shape) == 2
+        is_called = info.kind == "lm_head" or info.name == _GGUF_HEAD
+        is_head = is_called and info.part == "text" and len(info.shape) == 2
         if is_head and _is_plain(inspection, info):
             return info.shape[0]
     return None

@@ -10,7 +10,7 @@ from ..trees import Component, Weight
 Decoder(
     "Afmoe",
     qk_norm=True,
-    endings=(),
+    tasks=(),
     windows=lambda c: windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),
     kinds=dense_first(1, key="num_dense_layers"),
     attention=adding(grouped, gate_proj=gate),

@@ -15,7 +15,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 Decoder(
     "Apertus",
     qk_norm=True,
-    endings=("ForTokenClassification",),
+    tasks=("ForTokenClassification",),
     mlp=_mlp,
     layer=arranged(
         self_attn=attends, mlp=feeds, attention_layernorm=normed, feedforward_layernorm=normed

@@ -6,7 +6,7 @@ from ..layers.decoders import SEQUENCE_HEAD
 from .llama import ORIGINAL
 
 _SOURCE = "modeling_aquila.py of BAAI/AquilaChat2-7B, modeling_skywork.py of Skywork-13B-base"
-_AQUILA = ORIGINAL.like("Aquila", vocab_size=100008, endings=SEQUENCE_HEAD)
+_AQUILA = ORIGINAL.like("Aquila", vocab_size=100008, tasks=SEQUENCE_HEAD)
 
 _AQUILA.register("aquila", source=_SOURCE)
 _AQUILA.like(

@@ -23,7 +23,7 @@ def _shared(x: m.Mixture) -> Module:
 
 ARIA = Decoder(
     "AriaText",
-    endings=(),
+    tasks=(),
     moe=m.sparse(
         "MoELayer",
         {"router": m.scores(), "experts": _experts, "shared_experts": _shared},

@@ -33,7 +33,7 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
         return Module("QwenImageResidualBlock", {**steps, "conv_shortcut": around})
 
     row = once([inputs, *[outputs] * (count - 1)][:count], block)
-    return [step for made in row for step in (made, *between)]
+    return [step for resnet in row for step in (resnet, *between)]
 
 
 def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:

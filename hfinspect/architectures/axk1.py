@@ -15,7 +15,7 @@ def _usual(c: ModelConfig, i: int) -> str:
 kinds = words(_usual, key="mlp_layer_types")
 Decoder(
     "AXK1",
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=latent(),
     moe=routed(2048, 192, 8),
     kinds=kinds,

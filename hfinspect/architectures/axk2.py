@@ -29,7 +29,7 @@ def _queries(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "AXK2",
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     moe=routed(512, 128, 8),
     kinds=kinds,
     attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries),

@@ -33,7 +33,7 @@ _BAICHUAN = Decoder(
     "Baichuan",
     vocab_size=None,
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=_attention,
     norm=norms_called("RMSNorm"),
     mlp=lambda d, c: gated(d.like(""), c),

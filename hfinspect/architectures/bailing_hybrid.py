@@ -49,7 +49,7 @@ _LING = Decoder(
     tie_word_embeddings=None,
     table="word_embeddings",
     attention=_attention,
-    endings=(),
+    tasks=(),
     layer=mixing(of_kind("full_attention", attends, _delta), self_attn="attention"),
     kinds=side_by_side(
         words(every_nth("layer_group_size", 6, "full_attention")), dense_first(2, listed=True)

@@ -50,7 +50,7 @@ _LING = Decoder(
     "BailingMoe",
     table="word_embeddings",
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=_attention,
     layer=_layer,
     kinds=_kinds,

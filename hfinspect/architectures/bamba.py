@@ -18,7 +18,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 Decoder(
     "Bamba",
-    endings=(),
+    tasks=(),
     kinds=_kinds,
     last_norm="final_layernorm",
     layer=arranged(

@@ -13,7 +13,7 @@ LLAMA.like(
     mlp_bias=None,
     qk_norm=True,
     windows=lambda c: windows(c, 512, every(6, last=True)),
-    endings=("ForTokenClassification",),
+    tasks=("ForTokenClassification",),
     layer=sandwich,
     kinds=words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
     attention=adding(

@@ -24,10 +24,10 @@ def _positions(c: ModelConfig) -> nn.Module:
     image = vision.pair(c, "image_size", default=224)
     patch = vision.pair(c, "patch_size", default=16)
     rows, columns = image[0] // patch[0], image[1] // patch[1]
-    seen, offsets = rows * columns + 1, (2 * rows - 1) * (2 * columns - 1) + 3
+    positions, offsets = rows * columns + 1, (2 * rows - 1) * (2 * columns - 1) + 3
     table = nn.Weight(offsets, _heads(c), kind="relative_position")
     # Older files hold which offset each pair of positions has.
-    index = nn.Buffer(seen, seen, dtype="I64", saved=False)
+    index = nn.Buffer(positions, positions, dtype="I64", saved=False)
     parts = {"relative_position_bias_table": table, "relative_position_index": index}
     return nn.Module("BeitRelativePositionBias", parts, component=Component.ATTENTION)
 
@@ -46,10 +46,10 @@ def model(c: ModelConfig, *, pooling: bool = True) -> nn.Module:
     masked, placed = off("use_mask_token"), off("use_absolute_position_embeddings")
     shared = _positions(c) if off("use_shared_relative_position_bias") else None
     layers = nn.Layers.of(c.count("num_hidden_layers", default=12), layer)
-    seen = vision.google_embeddings(c, "Beit", h, masked=masked, placed=placed)
+    embeddings = vision.google_embeddings(c, "Beit", h, masked=masked, placed=placed)
     encoder = nn.Module("BeitEncoder", relative_position_bias=shared, layer=layers)
     last = nn.Activation("Identity") if mean else _norm(c)
-    parts = {"embeddings": seen, "encoder": encoder, "layernorm": last}
+    parts = {"embeddings": embeddings, "encoder": encoder, "layernorm": last}
     pooler = nn.Module("BeitPooler", layernorm=_norm(c) if mean else None) if pooling else None
     return nn.Module("BeitModel", parts, pooler=pooler, part="vision")
 

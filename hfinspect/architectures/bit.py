@@ -53,9 +53,9 @@ def model(c: ModelConfig) -> Module:
         stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
         inputs = outputs
     stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
-    seen = {"convolution": stem, "pooler": Activation("BitMaxPool2d")}
-    seen["norm"] = plain if before else _norm(c, width)
-    embedder = Module("BitEmbeddings", seen, component=Component.EMBEDDING)
+    embedding = {"convolution": stem, "pooler": Activation("BitMaxPool2d")}
+    embedding["norm"] = plain if before else _norm(c, width)
+    embedder = Module("BitEmbeddings", embedding, component=Component.EMBEDDING)
     parts = {"embedder": embedder, "encoder": Module("BitEncoder", stages=Layers(stages))}
     parts["norm"] = _norm(c, _sizes(c)[-1]) if before else plain
     return Module("BitModel", parts, pooler=Activation("AdaptiveAvgPool2d"), part="vision")

@@ -5,7 +5,7 @@ from ..layers.decoders import Decoder, adding, gated, grouped, normed
 
 Decoder(
     "BitNet",
-    endings=(),
+    tasks=(),
     attention=adding(grouped, attn_sub_norm=normed),
     mlp=adding(gated, ffn_sub_norm=lambda d, c: d.norm(d, c, d.inner(c))),
 ).register("bitnet")

@@ -26,18 +26,18 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
     look = fused_attention(f"{name}Attention", h, bias=bias, out="projection")
     tables = {"class_embedding": Weight(1, 1, h, kind="class_token")}
     tables["position_embedding"] = Weight(1, places, h, kind="position")
-    seen = Module(f"{name}VisionEmbeddings", tables, patch_embedding=vision.patch_conv(3, h, patch))
-    seen.component = Component.EMBEDDING
+    root = Module(f"{name}VisionEmbeddings", tables, patch_embedding=vision.patch_conv(3, h, patch))
+    root.component = Component.EMBEDDING
     layers = vision.clip_layers(name, c, h, inner=3072, act="gelu", attention=look)
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
-    parts = {"embeddings": seen, "encoder": layers, "post_layernorm": norm}
+    parts = {"embeddings": root, "encoder": layers, "post_layernorm": norm}
     return Module(f"{name}VisionModel", parts, part="vision")
 
 
 def _reader(c: ModelConfig, context: Dim, *, pooling: bool = False) -> Module:
     """BERT without segments; as a decoder its layers look at states ``context`` wide."""
-    seen = encoders.projections(c, f"{_NAME}SelfAttention", context)
-    crossing = encoders.attending(c, _NAME, seen) if c.flag("is_decoder", default=True) else None
+    looks = encoders.projections(c, f"{_NAME}SelfAttention", context)
+    crossing = encoders.attending(c, _NAME, looks) if c.flag("is_decoder", default=True) else None
     layer = encoders.layer(c, _NAME, crossing=crossing)
     pooler = encoders.pooler(c, _NAME) if pooling else None
     parts = {"embeddings": encoders.unsegmented(c, _NAME)}

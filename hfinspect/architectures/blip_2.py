@@ -29,13 +29,13 @@ def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool
     c = config.with_defaults(**BASE)
     wide = context or c.dim("encoder_hidden_size", default=1408)
     attentions = (encoders.projections(c, f"{_NAME}MultiHeadAttention", at) for at in (None, wide))
-    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in attentions)
+    block, cross = (encoders.attending(c, _NAME, look, at="attention") for look in attentions)
     mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
     feeds = {f"{name}_query": part for name, part in mlp.items()}
     if instructed or c.flag("use_qformer_text_input", default=False):
         feeds = {**mlp, **feeds}
     every = int(c.dim("cross_attention_frequency", default=2))
-    kinds = ({"attention": own, "crossattention": look} for look in (seen, None))
+    kinds = ({"attention": block, "crossattention": look} for look in (cross, None))
     crossing, plain = (Module(f"{_NAME}Layer", {**looks, **feeds}) for looks in kinds)
     layers = Layers(plain if i % every else crossing for i in range(c.count("num_hidden_layers")))
     table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})

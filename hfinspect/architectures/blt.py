@@ -47,14 +47,14 @@ def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
     """The encoder of bytes, or the decoder of patches; attention between both after some layers."""
     h, encodes, layers = d.width(c), d is _ENCODER, d.layers(c)
     wide = h * c.dim("cross_attn_k", default=2)
-    seen = h if encodes else c.dim("hidden_size_global", default=2048)
+    context = h if encodes else c.dim("hidden_size_global", default=2048)
     across = evenly(d, c).called("BltCrossAttention").adding(**d.norms(c, "q_norm", "k_norm"))
     everywhere = c.flag("cross_attn_all_layers", default=not encodes)
     return Module(
         name,
         layers=layers,
         rotary_emb=Activation("BltRotaryEmbedding"),
-        patch_embedding_projection=_projection(seen, wide),
+        patch_embedding_projection=_projection(context, wide),
         embed_tokens=Embedding(d.size(c, "vocab_size"), h) if encodes else None,
         norm=None if encodes else d.norm(d, c, h),
         cross_attn_layers=ModuleList([across] * (len(layers.children) if everywhere else 1)),

@@ -15,8 +15,8 @@ def _vq_model(c: ModelConfig) -> Module:
     resolution to the next, are among ``attn_resolutions``."""
     side = int(c.dim("resolution", default=512))
     attends = c.text("attn_type", default="vanilla") == "vanilla"
-    seen = set(map(int, c.dims("attn_resolutions", default=()))) if attends else set()
-    sizes = codec(_VQ, c, lambda i, _: side >> i in seen, middle=attends)
+    resolutions = set(map(int, c.dims("attn_resolutions", default=()))) if attends else set()
+    sizes = codec(_VQ, c, lambda i, _: side >> i in resolutions, middle=attends)
     encoder, code = sizes.encoder().called(_VQ), c.dim("embed_dim", default=256)
     encoder.inside("mid").called("Module")
     codes = c.dim("num_embeddings", default=8192)

@@ -12,7 +12,7 @@ _BACKBONE = config_defaults("chmv2")
 def model(config: ModelConfig) -> Module:
     section = config.section("backbone_config", default=_BACKBONE)
     c, kind = config.with_values(backbone_config=section.file_values), str(_BACKBONE["model_type"])
-    seen = auto_class(section, "Backbone", default_type=kind, part="vision")
+    backbone = auto_class(section, "Backbone", default_type=kind, part="vision")
     hidden = section.dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
     reassembling.reassemble_factors(c, len(widths))
@@ -29,7 +29,7 @@ def model(config: ModelConfig) -> Module:
         conv_depth=Module("CHMv2UpsampleConvHead", head=ModuleList(convolutions)),
         component=Component.CONV,
     )
-    return Module("CHMv2ForDepthEstimation", backbone=seen, head=as_head(root), part="vision")
+    return Module("CHMv2ForDepthEstimation", backbone=backbone, head=as_head(root), part="vision")
 
 
 register("chmv2", {"CHMv2ForDepthEstimation": model}, category="vision")

@@ -16,17 +16,17 @@ def _patches(c: ModelConfig) -> nn.Module:
     width, channels = _width(c), c.dim("patch_embed_input_channels", default=1)
     (high, wide), to = pair(c, "patch_size", default=4), Component.ATTENTION
     inner, fused = width // c.dim("aff_block_r", default=4), c.flag("enable_fusion", default=False)
-    seen = channels * 4 if fused and c.text("fusion_type") == "channel_map" else channels
+    inputs = channels * 4 if fused and c.text("fusion_type") == "channel_map" else channels
     normed = c.flag("enable_patch_layer_norm", default=True)
-    narrow = nn.Conv(width, inner, 1, component=to), nn.BatchNorm(inner), nn.Activation("ReLU")
-    path = *narrow, nn.Conv(inner, width, 1, component=to), nn.BatchNorm(width)
+    reduction = nn.Conv(width, inner, 1, component=to), nn.BatchNorm(inner), nn.Activation("ReLU")
+    path = *reduction, nn.Conv(inner, width, 1, component=to), nn.BatchNorm(width)
     pooled = nn.Sequential(nn.Activation("AdaptiveAvgPool2d"), *path)
     gate = {"local_att": nn.Sequential(*path), "global_att": pooled}
     gate["sigmoid"] = nn.Activation("Sigmoid")
     fusion = nn.Module("ClapAudioAFFBlock", gate, component=Component.CONV)
     return nn.Module(
         "ClapAudioPatchEmbed",
-        proj=nn.Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
+        proj=nn.Conv(inputs, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
         norm=nn.LayerNorm(width) if normed else nn.Activation("Identity"),
         fusion_model=fusion if fused else None,
         mel_conv2d=nn.Conv(channels, width, (high, wide * 3), kind="patch") if fused else None,
@@ -42,12 +42,12 @@ def audio_model(c: ModelConfig) -> nn.Module:
         c.divided(width, count, "width of the stage", "num_heads")
         wide, last = 4 * width, i == len(depths) - 1
         # A bias per head for every offset within a window: (2·w - 1)².
-        own = nn.Module(
+        self_attention = nn.Module(
             "ClapAudioSelfAttention",
             relative_position_bias_table=nn.Weight(side * side, count, kind="relative_position"),
             relative_position_index=nn.Buffer(area, area, dtype="I64"),
         ).adding(**{x: nn.Linear(width, width, bias, kind=x) for x in ("query", "key", "value")})
-        blocks = nn.ModuleList([window_layer(c, "ClapAudio", width, own)] * int(depth))
+        blocks = nn.ModuleList([window_layer(c, "ClapAudio", width, self_attention)] * int(depth))
         # Four neighbours next to each other, then projected to twice the width: 8·W² weights.
         halved = nn.Linear(wide, 2 * width, bias=False, component=Component.CONV)
         down = nn.Module("ClapAudioPatchMerging", reduction=halved, norm=nn.LayerNorm(wide))
@@ -61,10 +61,10 @@ def audio_model(c: ModelConfig) -> nn.Module:
 
 
 def with_projection(c: ModelConfig) -> nn.Module:
-    out, seen = c.dim("projection_dim", default=512), c.dim("hidden_size", default=768)
+    out, inputs = c.dim("projection_dim", default=512), c.dim("hidden_size", default=768)
     act = activation(c.text("projection_hidden_act", default="relu"))
     names = "linear1", "activation", "linear2"
-    way = two_linears("ClapProjectionLayer", c, seen, out, out, act=act, names=names)
+    way = two_linears("ClapProjectionLayer", c, inputs, out, out, act=act, names=names)
     parts = {"audio_model": audio_model(c), "audio_projection": way}
     return nn.Module("ClapAudioModelWithProjection", parts)
 

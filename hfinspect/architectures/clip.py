@@ -31,9 +31,9 @@ def text_model(config: ModelConfig) -> Module:
 
 def vision_model(config: ModelConfig) -> Module:
     c, h = _section(config, "vision"), _hidden(config, "vision")
-    seen = vision.clip_embeddings("CLIPVision", c, h, 32)
+    embeddings = vision.clip_embeddings("CLIPVision", c, h, 32)
     layers = vision.clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
-    return vision.clip_tower("CLIPVisionModel", c, seen, layers)
+    return vision.clip_tower("CLIPVisionModel", c, embeddings, layers)
 
 
 def _projection(side: str, c: ModelConfig, *, alone: bool = False) -> Module:
@@ -52,8 +52,8 @@ def safety_checker(c: ModelConfig) -> Module:
     concepts = {"concept_embeds": 17, "special_care_embeds": 3}
     tables = {at: Weight(count, width, component=to) for at, count in concepts.items()}
     weights = {f"{at}_weights": Weight(count, kind="scale") for at, count in concepts.items()}
-    seen = {"vision_model": tower, "visual_projection": _projection("vision", c)}
-    return Module("StableDiffusionSafetyChecker", {**seen, **tables, **weights}, part="vision")
+    parts = {"vision_model": tower, "visual_projection": _projection("vision", c)}
+    return Module("StableDiffusionSafetyChecker", {**parts, **tables, **weights}, part="vision")
 
 
 _PARTS: dict[str, FormPart] = {

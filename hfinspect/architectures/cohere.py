@@ -19,6 +19,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 #: One norm, before attention and MLP alike.
 parallel = adding(pre_norm, post_attention_layernorm=None)
-COHERE = Decoder("Cohere", endings=(), norm=norm, attention=_attention, layer=parallel).register(
+COHERE = Decoder("Cohere", tasks=(), norm=norm, attention=_attention, layer=parallel).register(
     "cohere"
 )

@@ -26,7 +26,7 @@ def _windows(c: ModelConfig) -> WindowsOf:
 
 Decoder(
     "Cohere2Moe",
-    endings=(),
+    tasks=(),
     norm=_norm,
     windows=_windows,
     layer=lambda d, c, kind: parallel(d, c, "dense" if kind == "dense" else "sparse"),

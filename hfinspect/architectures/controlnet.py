@@ -18,8 +18,8 @@ def model(config: ModelConfig) -> Module:
     c = ModelConfig(values, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     ladder = Ladder(c)
-    seen = condition_encoder(c, ladder.channels[0])
-    return control_net("ControlNetModel", ladder, seen, Layers(ladder.way()), ladder.middle())
+    condition = condition_encoder(c, ladder.channels[0])
+    return control_net("ControlNetModel", ladder, condition, Layers(ladder.way()), ladder.middle())
 
 
 register((), {"ControlNetModel": model}, category="diffusion", source="diffusers")

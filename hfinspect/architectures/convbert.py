@@ -20,7 +20,7 @@ def _attention(e: bert.Encoder, c: ModelConfig) -> Module:
         pointwise=Conv(h, width, 1, dims=1, bias=False),
         component=Component.CONV,
     )
-    own = Module(
+    self_attention = Module(
         "ConvBertSelfAttention",
         {kind: Linear(h, width, kind=kind) for kind in ("query", "key", "value")},
         key_conv_attn_layer=separable,
@@ -29,7 +29,7 @@ def _attention(e: bert.Encoder, c: ModelConfig) -> Module:
         unfold=Activation("Unfold"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return attending(c, e.name, own)
+    return attending(c, e.name, self_attention)
 
 
 def _layer(e: bert.Encoder, c: ModelConfig) -> Module:

@@ -24,9 +24,9 @@ def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
 
 
 def depth_model(c: ModelConfig) -> Module:
-    seen = c.dim("backbone_hidden_size", default=2048)
-    joining = Linear(seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR)
-    more = {"embed_tokens": Embedding(_codes(c), seen), "inputs_embeds_projector": joining}
+    inputs = c.dim("backbone_hidden_size", default=2048)
+    joining = Linear(inputs, _DEPTH.width(c), bias=False, component=Component.PROJECTOR)
+    more = {"embed_tokens": Embedding(_codes(c), inputs), "inputs_embeds_projector": joining}
     return _DEPTH.named("CsmDepthDecoderModel", c).adding(**more)
 
 

@@ -57,9 +57,9 @@ def encoder(name: str, c: ModelConfig, lite: bool) -> nn.Module:
     if lite:
         flat, pool = conv_norm(name, e, e, 1, act), nn.Activation("AvgPool2d")
         inward = nn.ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
-        narrow = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
+        down = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
         mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
-        return nn.Module(f"{name}LiteEncoder", {"input_proj": inward, **narrow, **mixing})
+        return nn.Module(f"{name}LiteEncoder", {"input_proj": inward, **down, **mixing})
     flat, halved = conv_norm(name, e, e, 1, None), conv_norm(name, e, e, 3, None, groups=e)
     smaller, deim = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved), name == _DEIM
     attended = {"aifi" if deim else "encoder": rt_detr.attended(name, c, listed=deim)}
@@ -101,7 +101,7 @@ def _last(c: ModelConfig) -> tuple[int, int]:
     return count, index if index >= 0 else count + index
 
 
-def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Module]:
+def backbone(name: str, c: ModelConfig, lite: bool, levels: int) -> dict[str, nn.Module]:
     """The backbone and its maps at the encoder's width. DINOv3 has one map of everything, next to
     which stand three of the picture itself."""
     e, section = _e(c), c.section("backbone_config")
@@ -119,14 +119,14 @@ def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Mod
             fusion_proj=nn.ModuleList(to(wide + width * factor, e, 1) for factor in (2, 4, 4)),
         )
         return {"conv_encoder": encoder}
-    network, sizes = rt_detr.seen(name, c, "hgnet_v2")
+    network, sizes = rt_detr.backbone_of(name, c, "hgnet_v2")
     if name == _DEIM:
         inward = partial(conv_norm, name, kernel=1, act=None, component=Component.PROJECTOR)
         maps = nn.ModuleList(_NOTHING if lite else inward(size, e) for size in sizes)
         return {"conv_encoder": network.adding(encoder_input_proj=maps)}
-    if len(sizes) < wanted:
-        raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    maps = nn.ModuleList(rt_detr.projection(size, e) for size in sizes[:wanted])
+    if len(sizes) < levels:
+        raise c.error("decoder_in_channels", levels, f"at most {len(sizes)} widths")
+    maps = nn.ModuleList(rt_detr.projection(size, e) for size in sizes[:levels])
     return {"backbone": network, "encoder_input_proj": maps}
 
 
@@ -151,7 +151,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
     return nn.Module(
         f"{name}Model",
-        seen(name, c, lite, len(widths))
+        backbone(name, c, lite, len(widths))
         | {"encoder": encoder(name, c, lite), **rt_detr.guesses(c, box(d, d, d, 4))},
         decoder=decoder,
         decoder_input_proj=nn.ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),

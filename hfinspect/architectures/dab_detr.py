@@ -24,10 +24,10 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
     d, has_positions = _d(c), first or c.flag("keep_query_pos", default=False)
     deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
-    own = ("query_content", "query_pos", "key_content", "key_pos", "value")
-    cross = (*(part for part in own if has_positions or part != "query_pos"), "query_pos_sine")
+    selves = ("query_content", "query_pos", "key_content", "key_pos", "value")
+    cross = (*(part for part in selves if has_positions or part != "query_pos"), "query_pos_sine")
     layer: dict[str, Module] = {}
-    for side, projected in (("self", own), ("cross", cross)):
+    for side, projected in (("self", selves), ("cross", cross)):
         at, name = f"{side}_attn", f"{_NAME}DecoderLayer{side.capitalize()}Attention"
         parts = {f"{at}_{part}_proj": Linear(d, d, kind=part.split("_")[0]) for part in projected}
         parts[at] = Module(f"{_NAME}Attention", output_proj=Linear(d, d, kind="output"))
@@ -46,9 +46,9 @@ def model(c: ModelConfig) -> Module:
     d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c, 3)
     network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
-    seen = network.inside("conv_encoder")
-    if seen.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
-        seen.adding(model=Module("TimmBackbone", _backbone=seen.inside("model")))
+    convs = network.inside("conv_encoder")
+    if convs.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
+        convs.adding(model=Module("TimmBackbone", _backbone=convs.inside("model")))
     patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
     deformable.heads(c, "encoder_attention_heads", d, "hidden_size")

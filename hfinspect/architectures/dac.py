@@ -16,8 +16,8 @@ def _snake(width: Dim) -> Module:
 
 
 def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
-    wide, narrow = Conv(width, width, 7, dims=1), Conv(width, width, 1, dims=1)
-    parts = {"snake1": snake(width), "conv1": wide, "snake2": snake(width), "conv2": narrow}
+    wide, point = Conv(width, width, 7, dims=1), Conv(width, width, 1, dims=1)
+    parts = {"snake1": snake(width), "conv1": wide, "snake2": snake(width), "conv2": point}
     unit = Module(f"{name}ResidualUnit", parts)
     return {f"res_unit{number}": unit for number in (1, 2, 3)}
 

@@ -35,17 +35,17 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
     h, heads, types = hidden(c), c.dim("num_attention_heads"), c.raw("pos_att_type")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
-    named = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
+    kind_of = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
     if c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False):
         kinds = (
             _words_of(types) if isinstance(types, str) else c.strings("pos_att_type", default=())
         )
         places = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
-        named |= {at: "relative_position" for kind, at in places.items() if kind in kinds}
-    projections = {name: Linear(h, width, kind=kind) for name, kind in named.items()}
+        kind_of |= {at: "relative_position" for kind, at in places.items() if kind in kinds}
+    projections = {name: Linear(h, width, kind=kind) for name, kind in kind_of.items()}
     drop = Dropout(c.number("attention_probs_dropout_prob", default=0.1))
-    own = Module("DisentangledSelfAttention", projections, dropout=drop)
-    return encoders.attending(c, e.name, own)
+    self_attention = Module("DisentangledSelfAttention", projections, dropout=drop)
+    return encoders.attending(c, e.name, self_attention)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
@@ -54,8 +54,8 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
         keys = ("position_buckets", "max_relative_positions")
-        own = (c.dim(key, default=-1, minimum=-1) for key in keys)
-        count = next((size for size in own if size >= 1), None) or c.dim("max_position_embeddings")
+        said = (c.dim(key, default=-1, minimum=-1) for key in keys)
+        count = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
         at, kind = Component.ATTENTION, "relative_position"
         encoder.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
     if "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none"):

@@ -24,6 +24,6 @@ def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["sparse" if kind else "dense" for kind in sparse]
 
 
-DEEPSEEK = Decoder("Deepseek", rotary=False, endings=SEQUENCE_HEAD, moe=moe, kinds=kinds).register(
+DEEPSEEK = Decoder("Deepseek", rotary=False, tasks=SEQUENCE_HEAD, moe=moe, kinds=kinds).register(
     "deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base"
 )

@@ -67,19 +67,19 @@ def clip_model() -> Module:
 def register_ocr(
     name: str,
     towers: Mapping[str, Callable[[], Module]],
-    seen: int,
+    inputs: int,
     marks: tuple[str, ...],
     source: str,
 ) -> None:
-    """``{name}ForCausalLM``: in the decoder's base model ``towers``, a projector of what is
-    ``seen``, and vectors that mark where rows and views end. The decoder's keys stand next to
-    ``language_config`` and in it."""
+    """``{name}ForCausalLM``: in the decoder's base model ``towers``, a projector of
+    ``inputs`` numbers, and vectors that mark where rows and views end. The decoder's keys stand
+    next to ``language_config`` and in it."""
 
     def causal_lm(config: ModelConfig) -> Module:
         c = config.with_defaults(**config.section("language_config").values)
         root, width = language_model(c).called(f"{name}ForCausalLM"), TEXT.width(c)
         joining = config.section("projector_config").with_defaults(
-            projector_type="linear", input_dim=seen, n_embed=int(width)
+            projector_type="linear", input_dim=inputs, n_embed=int(width)
         )
         root.inside("model").called(f"{name}Model").adding(
             **{at: build() for at, build in towers.items()},

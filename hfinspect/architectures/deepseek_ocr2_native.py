@@ -72,7 +72,7 @@ def _encoder(c: ModelConfig) -> Module:
 def _vision_model(c: ModelConfig) -> Module:
     encoder, near = c.section("encoder_config"), _sam_model(c.section("sam_config"))
     towers = {"sam_encoder": near, "vision_encoder": _encoder(encoder)}
-    tables = {f"{at}_resolution": made for at, made in queries(_READER.width(encoder)).items()}
+    tables = {f"{at}_resolution": table for at, table in queries(_READER.width(encoder)).items()}
     return Module(f"{_NAME}VisionModel", {**towers, **tables}, part="vision")
 
 

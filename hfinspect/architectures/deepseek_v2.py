@@ -9,7 +9,7 @@ _EXPERTS = m.counts("n_routed_experts", "num_experts", default=64)
 Decoder(
     "DeepseekV2",
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=latent(),
     kinds=dense_first(0),
     moe=m.sparse(

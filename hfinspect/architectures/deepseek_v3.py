@@ -17,7 +17,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 DEEPSEEK_V3 = Decoder(
     "DeepseekV3",
     rotary=False,
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=_attention,
     moe=routed(2048, 256, 8),
     kinds=dense_first(3),

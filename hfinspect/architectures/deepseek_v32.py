@@ -6,7 +6,7 @@ from ..layers.latent_decoders import dense_first, latent, routed
 Decoder(
     "DeepseekV32",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=latent(seeks=64),
     moe=routed(2048, 256, 8, rerouted=True),
     kinds=dense_first(3, listed=True),

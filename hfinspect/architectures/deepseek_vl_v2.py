@@ -82,8 +82,8 @@ def language_model(c: ModelConfig, at: str = "") -> Module:
 
 def model(c: ModelConfig) -> Module:
     """Two vectors separate rows of patches and views of the image, or one per resolution."""
-    made, place = c.section("projector_config"), Component.EMBEDDING
-    width, names = made.dim("n_embed", default=2048), ("image_newline", "view_seperator")
+    projection, place = c.section("projector_config"), Component.EMBEDDING
+    width, names = projection.dim("n_embed", default=2048), ("image_newline", "view_seperator")
     marks = dict.fromkeys(names, Weight(width, component=place))
     if c.word("tile_tag", "2D", "1D") == "1D":
         listed = c.raw("candidate_resolutions")
@@ -95,7 +95,7 @@ def model(c: ModelConfig) -> Module:
         "DeepseekVLV2ForCausalLM",
         marks,
         vision=vision_model(c.section("vision_config")),
-        projector=projector(made),
+        projector=projector(projection),
         language=language_model(c.section("language_config"), "language."),
     )
 

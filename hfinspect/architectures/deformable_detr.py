@@ -53,10 +53,10 @@ def object_detection(c: ModelConfig) -> Module:
     two, refined = c.flag("two_stage", default=False), c.flag("with_box_refine", default=False)
     every = range(c.count("decoder_layers", default=6) + two)
     labels, boxes = partial(label_scores, c, d), partial(deformable.predictor, _NAME, (d, d, d, 4))
-    for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
-        if own:
+    for name, head, each in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
+        if each:
             root.inside("model", "decoder").children[name] = ModuleList(head() for _ in every)
-        names = [f"model.decoder.{name}.{i}" if own else f"{name}.0" if i else None for i in every]
+        names = [f"model.decoder.{name}.{i}" if each else f"{name}.0" if i else None for i in every]
         root.children[name] = ModuleList(head(at if c.tied() else None) for at in names)
     return root
 

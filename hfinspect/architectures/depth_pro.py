@@ -30,11 +30,11 @@ def _seeing(c: ModelConfig, at: str) -> tuple[ModelConfig, Dim]:
 def _maps(c: ModelConfig) -> list[tuple[Dim, ...]]:
     """The widths of what is seen of the scaled images, and in between."""
     maps = []
-    for key, other, default in (
+    for key, older, default in (
         ("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512)),
         ("intermediate_feature_dims", "intermediate_hook_ids", (256, 256)),
     ):
-        value = c.raw(other)
+        value = c.raw(older)
         count = len(value) if isinstance(value, (list, tuple)) else len(default)
         maps.append(c.dims(key, default=default, count=max(count, 1)))
     return maps
@@ -49,26 +49,26 @@ def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    fused, (scaled, hooked) = fused_width(c), _maps(c)
+    fused, (images, hooked) = fused_width(c), _maps(c)
     (patch, patches), (image, wide) = (_seeing(c, at) for at in ("patch", "image"))
-    seen = partial(auto_model, part="vision")
-    enlarged = Module(f"{_NAME}FeatureUpsampleBlock", layers=ModuleList([_double(wide, scaled[0])]))
+    tower_of = partial(auto_model, part="vision")
+    enlarged = Module(f"{_NAME}FeatureUpsampleBlock", layers=ModuleList([_double(wide, images[0])]))
     rest = [_upsample(patches, size, size, i) for i, size in enumerate(hooked[1:], 3)]
     larger = {
         "image_block": enlarged,
-        "scaled_images": ModuleList(_upsample(patches, size, size, 1) for size in scaled),
+        "scaled_images": ModuleList(_upsample(patches, size, size, 1) for size in images),
         "intermediate": ModuleList([_upsample(patches, fused, hooked[0], 2), *rest]),
     }
-    projections = [Conv(size, fused, 3, bias=False) for size in (*scaled, *hooked)]
+    projections = [Conv(size, fused, 3, bias=False) for size in (*images, *hooked)]
     if hooked[-1] == fused:
         projections[-1] = Activation("Identity")
     parts = {"feature_upsample": Module(f"{_NAME}FeatureUpsample", larger)}
-    parts["fuse_image_with_low_res"] = Conv(2 * scaled[0], scaled[0], 1)
+    parts["fuse_image_with_low_res"] = Conv(2 * images[0], images[0], 1)
     flat = Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections))
     parts["feature_projection"] = flat
     neck = Module(f"{_NAME}Neck", parts, component=Component.CONV, part="projector")
-    towers = {"patch_encoder": Module(f"{_NAME}PatchEncoder", model=seen(patch))}
-    towers["image_encoder"] = Module(f"{_NAME}ImageEncoder", model=seen(image))
+    towers = {"patch_encoder": Module(f"{_NAME}PatchEncoder", model=tower_of(patch))}
+    towers["image_encoder"] = Module(f"{_NAME}ImageEncoder", model=tower_of(image))
     encoder = Module(f"{_NAME}Encoder", towers)
     return Module(f"{_NAME}Model", encoder=encoder, neck=neck, part="vision")
 
@@ -86,8 +86,8 @@ def field_of_view(c: ModelConfig) -> Module:
     steps = [[_head(*both, 3), Activation("ReLU")] for both in pairwise(widths)]
     last = _head(widths[-1], 1, int((int(side) - 1) / 2**count + 1))
     layers = ModuleList([*chain.from_iterable(steps), last])
-    seen = Linear(wide, fused // 2, component=Component.CONV)
-    encoder = Module(f"{_NAME}FovEncoder", model=auto_model(tower, part="vision"), neck=seen)
+    half = Linear(wide, fused // 2, component=Component.CONV)
+    encoder = Module(f"{_NAME}FovEncoder", model=auto_model(tower, part="vision"), neck=half)
     head = Module(f"{_NAME}FovHead", layers=layers, component=Component.HEAD)
     parts = {"fov_encoder": encoder, "conv": Conv(fused, fused // 2, 3)}
     return Module(f"{_NAME}FovModel", parts, activation=Activation("ReLU"), head=head)

@@ -66,8 +66,8 @@ def layers(c: ModelConfig, side: str, *count: str) -> nn.Layers:
     """Of the encoder or the decoder."""
     d, inner = width(c), c.dim(f"{side}_ffn_dim", default=2048)
     act = activation(c.text("activation_function", default="relu"))
-    own, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
-    looks = (own, cross) if side == "decoder" else (own,)
+    self_attn, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
+    looks = (self_attn, cross) if side == "decoder" else (self_attn,)
     layer = detector_layer(f"Detr{side.capitalize()}Layer", d, inner, *looks, act=act)
     return nn.Layers.of(c.count(f"{side}_layers", *count, default=6), layer)
 
@@ -114,9 +114,9 @@ def register_detr(model_type: str, name: str, build: Builder, none: int) -> None
         for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
             drawn[f"adapter{i}"] = to(size, current, 1)
         look = {f"{of[0]}_linear": nn.Linear(d, d, kind=of) for of in ("query", "key")}
-        seen = nn.Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
+        attention = nn.Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
         masks = nn.Module("DetrMaskHeadSmallConv", drawn, component=at)
-        parts = {model_type: detecting(c), "mask_head": masks, "bbox_attention": seen}
+        parts = {model_type: detecting(c), "mask_head": masks, "bbox_attention": attention}
         return renamed(nn.Module("DetrForSegmentation", parts, part="vision"), "Detr", name)
 
     classes: dict[str, Builder] = {f"{name}ForObjectDetection": detecting, f"{name}Model": build}

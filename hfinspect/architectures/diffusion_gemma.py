@@ -21,8 +21,8 @@ def _stack(c: ModelConfig, side: str, ending: str) -> Module:
     """Gemma 4's text model, under the class names of the side."""
     fixed = ModelConfig({**c.file_values, **_FIXED}, c.path, "diffusion_gemma_text")
     root = gemma4_text.text_model(fixed).called(f"{_NAME}{ending}")
-    own = {"DecoderLayer": f"{side}TextLayer", "Attention": f"{side}TextAttention"}
-    for old, new in {**own, "MLP": "Text4MLP"}.items():
+    names = {"DecoderLayer": f"{side}TextLayer", "Attention": f"{side}TextAttention"}
+    for old, new in {**names, "MLP": "Text4MLP"}.items():
         renamed(root, f"Gemma4Text{old}", f"{_NAME}{new}")
     return renamed(root, "Gemma4", _NAME)
 

@@ -34,7 +34,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 Decoder(
     "Doge",
     qk_norm=True,
-    endings=("ForSequenceClassification",),
+    tasks=("ForSequenceClassification",),
     attention=_attention,
     mlp=_mlp,
     layer=arranged(

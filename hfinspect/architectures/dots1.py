@@ -9,7 +9,7 @@ from ..layers.windows import windows
 Decoder(
     "Dots1",
     qk_norm=True,
-    endings=(),
+    tasks=(),
     kinds=dense_first(0),
     moe=m.sparse(
         "MoE",

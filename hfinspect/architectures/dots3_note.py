@@ -59,9 +59,9 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
         listed = c.dims(key, minimum=-1, maximum=MAX_COUNT, count=layers)
         return [(count, min(per_token, count)) if count > 0 else None for count in listed]
     kinds = layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")
-    own = [layer_overrides(c, i) for i in range(layers)]
-    counts = [one.count("num_local_experts", default=usual) for one in own]
-    chosen = (one.dim("num_experts_per_tok", default=per_token) for one in own)
+    overrides = [layer_overrides(c, i) for i in range(layers)]
+    counts = [one.count("num_local_experts", default=usual) for one in overrides]
+    chosen = (one.dim("num_experts_per_tok", default=per_token) for one in overrides)
     sizes = zip(counts, chosen, kinds, strict=True)
     return [(count, used) if kind == "sparse" else None for count, used, kind in sizes]
 
@@ -70,12 +70,12 @@ def _vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
     routed = _routed(c, int(c.count("num_hidden_layers", default=42)))
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
-    side, seen = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
+    side, inner = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
     return Module(
         f"{_NAME}VisionModel",
         patch_embed=Module(f"{_NAME}VisionPatchEmbed", proj=patches, norm=_norm(h, c)),
         blocks=nn.Layers(nn.once(routed, partial(_block, c))),
-        adapter=merger(f"{_NAME}VisionMerger", seen, side, c.dim("adapter_out_dim", default=5120)),
+        adapter=merger(f"{_NAME}VisionMerger", inner, side, c.dim("adapter_out_dim", default=5120)),
         post_trunk_norm=_norm(h, c),
         part="vision",
     )
@@ -95,7 +95,7 @@ def _audio_model(c: ModelConfig) -> Module:
     older = c.section("whisper_config")
     values = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
     c = ModelConfig({**c.values, **values}, c.path)
-    h, narrow = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
+    h, size = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
     inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
     c.divided(h, c.dim(key := "num_attention_heads", default=20), "hidden_size", key)
     layer = Module(
@@ -107,18 +107,18 @@ def _audio_model(c: ModelConfig) -> Module:
         final_layer_norm=_norm(h),
     )
     bands = (c.dim("feature_size", default=128) + 7) // 8
-    joined = c.dim("conv_output_size", default=narrow * bands)
-    widths = {"conv2d1": 1, "conv2d2": narrow, "conv2d3": narrow}
+    joined = c.dim("conv_output_size", default=size * bands)
+    widths = {"conv2d1": 1, "conv2d2": size, "conv2d3": size}
     encoder = Module(
         f"{_NAME}AudioModel",
-        {at: nn.Conv(width, narrow, 3, stride=2) for at, width in widths.items()},
+        {at: nn.Conv(width, size, 3, stride=2) for at, width in widths.items()},
         conv_out=Linear(joined, h, bias=False, component=Component.CONV),
         layers=nn.Layers.of(c.count("num_hidden_layers", default=32), layer),
         layer_norm=_norm(h),
     )
-    seen = c.dim("whisper_adapter_in_dim", "adapter_input_size", default=1280)
+    inputs = c.dim("whisper_adapter_in_dim", "adapter_input_size", default=1280)
     out = c.dim("whisper_adapter_out_dim", "adapter_output_size", "adapter_out_dim", default=5120)
-    steps = (nn.LayerNorm(seen), Linear(seen, out), nn.Activation("GELU"), Linear(out, out))
+    steps = (nn.LayerNorm(inputs), Linear(inputs, out), nn.Activation("GELU"), Linear(out, out))
     return Module(
         f"{_NAME}AudioModel",
         dots_encoder=Module("DotsEncoder", speech_encoder=encoder),

@@ -21,13 +21,13 @@ def _types(c: ModelConfig, count: int) -> list[str]:
     the types as they are: only an older one has the switch."""
     names = ("indexed_attention", "full_attention")
     sparse = not c.has("use_dsa") or c.flag("use_dsa", default=True)
-    full, other = names if sparse else names[::-1]
+    full, rest = names if sparse else names[::-1]
     windows = c.flag("use_sliding_window", default=True)
     types = layer_types(
         c, count, lambda i: full if not windows or i < 2 or i % 4 == 1 else "sliding_attention"
     )
     final = c.has("per_layer_config") and not c.has("use_dsa")
-    return [full if kind == other and not final else kind for kind in types]
+    return [full if kind == rest and not final else kind for kind in types]
 
 
 def _sizes(c: ModelConfig, i: int, kind: str) -> Latent:
@@ -59,11 +59,11 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[Latent, str, str]) -> Module:
 def _mlps(c: ModelConfig, count: int) -> tuple[str, ...]:
     key, first = "moe_layer_freq", c.count("first_k_dense_replace", default=1)
     if isinstance(c.raw(key), (list, tuple)):
-        wanted = c.flags(key, count=count)
+        sparse = c.flags(key, count=count)
     else:
         step = c.dim(key, default=1)
-        wanted = tuple(i % step == 0 for i in range(count))
-    usual = ["sparse" if i >= first and wanted[i] else "dense" for i in range(count)]
+        sparse = tuple(i % step == 0 for i in range(count))
+    usual = ["sparse" if i >= first and sparse[i] else "dense" for i in range(count)]
     return layer_types(c, count, usual.__getitem__, key="mlp_layer_types")
 
 

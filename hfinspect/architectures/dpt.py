@@ -39,20 +39,20 @@ def _segments(c: ModelConfig, kind: str) -> Module | None:
     fused = fused_width(c)
     normed = (_to(fused, fused, 3, bias=False), BatchNorm(fused), _RELU, Dropout(0.1))
     head = Sequential(*normed, _to(fused, c.num_labels, 1))
-    made = kind != "Auxiliary" or c.flag("use_auxiliary_head", default=True)
-    return Module(f"DPT{kind}Head", head=head, component=Component.HEAD) if made else None
+    has_head = kind != "Auxiliary" or c.flag("use_auxiliary_head", default=True)
+    return Module(f"DPT{kind}Head", head=head, component=Component.HEAD) if has_head else None
 
 
 def depth_estimation(c: ModelConfig) -> Module:
-    own = c.flag("is_hybrid", default=False) or not c.has("backbone_config")
+    is_inside = c.flag("is_hybrid", default=False) or not c.has("backbone_config")
     section = c.section("backbone_config")
-    seen = _bare(c) if own else auto_class(section, "Backbone", part="vision")
+    backbone = _bare(c) if is_inside else auto_class(section, "Backbone", part="vision")
     fused, added = fused_width(c), c.flag("add_projection", default=False)
     finer = (_to(fused, fused // 2, 3), Activation("Upsample"), _to(fused // 2, 32, 3), _RELU)
     parts = {"projection": _to(256, 256, 3)} if added else {}
     parts["head"] = Sequential(*finer, _to(32, 1, 1), _RELU)
     head = Module("DPTDepthEstimationHead", parts, component=Component.HEAD)
-    parts = {"dpt" if own else "backbone": seen, "neck": neck(c), "head": head}
+    parts = {"dpt" if is_inside else "backbone": backbone, "neck": neck(c), "head": head}
     return Module("DPTForDepthEstimation", parts, part="vision")
 
 

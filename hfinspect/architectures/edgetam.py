@@ -42,8 +42,8 @@ def video(c: ModelConfig) -> nn.Module:
     d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
     act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
     attend, look = (
-        sam3_tracker.rope_attention(c, seen).called(f"{_VIDEO}RoPE{kind}Attention")
-        for kind, seen in (("Self", None), ("Cross", 64))
+        sam3_tracker.rope_attention(c, context).called(f"{_VIDEO}RoPE{kind}Attention")
+        for kind, context in (("Self", None), ("Cross", 64))
     )
     name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
     mlp = two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn")
@@ -56,8 +56,8 @@ def video(c: ModelConfig) -> nn.Module:
 
 image = partial(sam2.prompted, name=_IMAGE)
 timm = {"in_chans": 3, "features_only": True, "out_indices": [0, 1, 2, 3]}
-seen = partial(sam2.necked, name=_IMAGE, widest=384, model_type="timm_wrapper", model_args=timm)
+necked = partial(sam2.necked, name=_IMAGE, widest=384, model_type="timm_wrapper", model_args=timm)
 register_part("edgetam", f"{_IMAGE}Model", partial(image, kind="edgetam_vision_model"), "vision")
-register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", seen, "vision")
+register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", necked, "vision")
 _CLASSES: dict[str, Builder] = {f"{_IMAGE}Model": partial(image, kind="sam2_vision_model")}
 register("edgetam_video", {f"{_VIDEO}Model": video, **_CLASSES}, category="vision")

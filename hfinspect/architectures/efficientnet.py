@@ -33,10 +33,10 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
     expands, act, pad = int(ratio) != 1, _act(c), Activation("ZeroPad2d")
     wide = inputs * ratio if expands else inputs
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
-    narrow, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
-    reduced = named(narrow, "int(squeeze_expansion_ratio * inputs)", meaning)
-    own = f"{_NAME}DepthwiseConv2d"
-    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=own)
+    reduced_width, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
+    reduced = named(reduced_width, "int(squeeze_expansion_ratio * inputs)", meaning)
+    class_name = f"{_NAME}DepthwiseConv2d"
+    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=class_name)
     wider = {"expand_conv": Conv(inputs, wide, 1, bias=False), "expand_bn": _norm(c, wide)}
     deep = {"depthwise_conv_pad": pad, "depthwise_conv": each, "depthwise_norm": _norm(c, wide)}
     last = {"project_conv": Conv(wide, outputs, 1, bias=False), "project_bn": _norm(c, outputs)}
@@ -69,9 +69,9 @@ def model(c: ModelConfig) -> Module:
         rest = block(c, outputs, outputs, kernel, ratio)
         blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depths[i] - 1)]
     stem = Conv(channels, first, 3, stride=2, bias=False)
-    seen = {"padding": Activation("ZeroPad2d"), "convolution": stem, "batchnorm": _norm(c, first)}
-    seen["activation"] = _act(c)
-    embeddings = Module(f"{_NAME}Embeddings", seen, component=Component.EMBEDDING)
+    parts = {"padding": Activation("ZeroPad2d"), "convolution": stem, "batchnorm": _norm(c, first)}
+    parts["activation"] = _act(c)
+    embeddings = Module(f"{_NAME}Embeddings", parts, component=Component.EMBEDDING)
     last = {"top_conv": Conv(outputs, top, 1, bias=False), "top_bn": _norm(c, _last(c))}
     encoder = Module(f"{_NAME}Encoder", {"blocks": Layers(blocks), **last}, top_activation=_act(c))
     return Module(f"{_NAME}Model", embeddings=embeddings, encoder=encoder, part="vision")

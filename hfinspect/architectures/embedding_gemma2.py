@@ -25,9 +25,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
 
     def heads(i: int) -> Heads:
         if c.has("per_layer_config"):
-            own = layer_overrides(c, i)
-            kv = own.dim("num_key_value_heads", default=groups)
-            return Heads(query, kv, own.dim("head_dim", default=width))
+            overrides = layer_overrides(c, i)
+            kv = overrides.dim("num_key_value_heads", default=groups)
+            return Heads(query, kv, overrides.dim("head_dim", default=width))
         if types[i] != "full_attention" and i != layers - 1:
             return Heads(query, groups, width)
         one = c.dim("num_global_key_value_heads", default=1)
@@ -73,7 +73,7 @@ _text_model = partial(_TEXT.named, f"{_NAME}TextModel")
 def _model(c: ModelConfig) -> Module:
     """The towers that the config has."""
     text = c.section("text_config")
-    towers = gemma4.seen(c, _TEXT.width(text), _NAME)
+    towers = gemma4.towers_of(c, _TEXT.width(text), _NAME)
     return Module(f"{_NAME}Model", language_model=_text_model(text)).adding(**towers)
 
 

@@ -29,12 +29,12 @@ def register_composite(
         source, target = c.section("encoder"), c.section("decoder", default=usual)
         encoder = auto_model(source, default_type=encoder_type, part=part)
         # The older language models' class names end otherwise.
-        endings = ("ForCausalLM", "LMHeadModel", "GenerationDecoder")
-        decoder = auto_class(target, endings, default_type="bert")
-        seen, wanted = width_of(source, encoder, last=True), width_of(target, decoder, last=False)
-        out = source.dim(output_key, default=seen) if output_key else seen
-        apart = out != wanted and not target.has("cross_attention_hidden_size")
-        project = linear_projector(seen, wanted) if apart else None
+        heads = ("ForCausalLM", "LMHeadModel", "GenerationDecoder")
+        decoder = auto_class(target, heads, default_type="bert")
+        read, needed = width_of(source, encoder, last=True), width_of(target, decoder, last=False)
+        out = source.dim(output_key, default=read) if output_key else read
+        apart = out != needed and not target.has("cross_attention_hidden_size")
+        project = linear_projector(read, needed) if apart else None
         return Module(name, encoder=encoder, decoder=decoder, enc_to_dec_proj=project)
 
     register_part(model_type, name, build, category)

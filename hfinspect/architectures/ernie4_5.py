@@ -16,7 +16,7 @@ ERNIE = Decoder(
     **config_defaults("ernie4_5"),
     null_head_dim=True,
     bias_key="use_bias",
-    endings=(),
+    tasks=(),
     mlp=mlp,
 )
 # As the first released config.json spelled it.

@@ -43,7 +43,7 @@ def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 Decoder(
     "Ernie4_5_Moe",
     bias_key="use_bias",
-    endings=(),
+    tasks=(),
     mlp=mlp,
     kinds=_kinds,
     further=_predictors,

@@ -77,11 +77,11 @@ def _folding(c: ModelConfig) -> nn.Module:
         raise UnknownArchitectureError(
             "class EsmForProteinFolding", "folds with a config whose is_folding_model is true alone"
         )
-    own, at, esm = c.section("esmfold_config"), Component.HEAD, ESM.bare(c)
-    trunk, inner = own.section("trunk"), own.dim("lddt_head_hid_dim", default=128)
+    folding, at, esm = c.section("esmfold_config"), Component.HEAD, ESM.bare(c)
+    trunk, inner = folding.section("trunk"), folding.dim("lddt_head_hid_dim", default=128)
     sequence, pair = folding_trunk.trunk_widths(trunk)
     structure = folding_trunk.structure_width(trunk.section("structure_module"))
-    if own.flag("fp16_esm", default=True):  # whatever the rest of the model is in
+    if folding.flag("fp16_esm", default=True):  # whatever the rest of the model is in
         for module in nn.each_module(esm):
             for name, child in module.children.items():
                 if isinstance(child, nn.Parameter):
@@ -99,7 +99,7 @@ def _folding(c: ModelConfig) -> nn.Module:
             nn.Linear(sequence, sequence),
             component=Component.PROJECTOR,
         ),
-        embedding=amino if own.flag("embed_aa", default=True) else None,
+        embedding=amino if folding.flag("embed_aa", default=True) else None,
         trunk=folding_trunk.trunk(trunk),
         distogram_head=nn.Linear(pair, _DISTANCES, component=at),
         ptm_head=nn.Linear(pair, _DISTANCES, component=at),

@@ -13,7 +13,7 @@ _EXAONE = Decoder(
     **config_defaults("exaone_moe"),
     attention_bias=None,
     qk_norm=True,
-    endings=(),
+    tasks=(),
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
     moe=m.sparse(
         "SparseMoEBlock",

@@ -19,7 +19,7 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 
 Decoder(
     "FalconH1",
-    endings=(),
+    tasks=(),
     last_norm="final_layernorm",
     layer=arranged(
         feed_forward=feeds,

@@ -20,10 +20,10 @@ _SIDE = {"linear_units": 1536, "num_attention_heads": 2, "kernel_size": 7, "laye
 
 def _stack(c: ModelConfig, side: str) -> nn.Module:
     """Sizes of a side are repeated in a section of saved configs, which then counts."""
-    h, own = c.dim("hidden_size"), c.section(f"{side}_config")
+    h, section = c.dim("hidden_size"), c.section(f"{side}_config")
     usual = _SIDE if side == "encoder" else {**_SIDE, "kernel_size": 31}
     inner, heads, depthwise, count = (
-        own.dim(key, default=c.fields.dim(f"{side}_{key}", default=usual[key])) for key in usual
+        section.dim(key, default=c.fields.dim(f"{side}_{key}", default=usual[key])) for key in usual
     )
     if int(count) > MAX_COUNT:
         raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
@@ -41,7 +41,7 @@ def _stack(c: ModelConfig, side: str) -> nn.Module:
     )
     macaron = c.flag("use_macaron_style_in_conformer", default=True)
     convolves = c.flag("use_cnn_in_conformer", default=True)
-    joined = own.flag("concat_after", default=c.flag(f"{side}_concat_after", default=False))
+    joined = section.flag("concat_after", default=c.flag(f"{side}_concat_after", default=False))
     layer = nn.Module(
         f"{_NAME}EncoderLayer",
         self_attn=conformers.relative_attention(f"{_NAME}Attention", h, heads, h // heads),

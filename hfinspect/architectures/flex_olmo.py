@@ -5,7 +5,7 @@ from .olmo2 import OLMO2
 
 OLMO2.like(
     "FlexOlmo",
-    endings=(),
+    tasks=(),
     moe=m.sparse(
         "SparseMoeBlock",
         {"gate": m.scores(), "experts": m.each},

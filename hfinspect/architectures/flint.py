@@ -10,7 +10,7 @@ _EXPERTS = m.counts("num_experts", default=256)
 Decoder(
     "Flint",
     qk_norm=True,
-    endings=(),
+    tasks=(),
     kinds=stepped(_EXPERTS, 0, 1),
     attention=adding(grouped, softmax_offset=sink),
     moe=m.sparse(

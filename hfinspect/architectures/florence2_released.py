@@ -50,8 +50,8 @@ def davit(c: ModelConfig) -> Module:
 def is_released(c: ModelConfig) -> bool:
     """Its own names for the widths of DaViT and for the parts."""
     vision, text = c.section("vision_config"), c.section("text_config")
-    named = vision.model_type == "davit" or text.model_type == "florence2_language"
-    return vision.has("dim_embed") or named
+    has_older_types = vision.model_type == "davit" or text.model_type == "florence2_language"
+    return vision.has("dim_embed") or has_older_types
 
 
 def conditional_generation(c: ModelConfig) -> Module:

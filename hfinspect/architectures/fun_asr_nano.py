@@ -44,14 +44,14 @@ def encoder(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     text, audio = decoder(c, "qwen3", defaults=TEXT), c.section("audio_config")
-    a, seen = c.section("adaptor_config"), audio.dim("hidden_size", default=512)
+    a, inputs = c.section("adaptor_config"), audio.dim("hidden_size", default=512)
     h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
     if h != text.hidden:
         raise a.error("hidden_size", int(h), f"the text's width, {int(text.hidden)}")
     text.base.part, act = "text", activation(a.text("projector_hidden_act", default="relu"))
     block = projecting(layer(a, h, a.dim("intermediate_size", default=256), h))
     layers = Layers.of(a.count("num_hidden_layers", default=2), block)
-    projector = two_linears("FunAsrNanoMultiModalProjector", c, seen, wide, h, act=act)
+    projector = two_linears("FunAsrNanoMultiModalProjector", c, inputs, wide, h, act=act)
     return Module(
         "FunAsrNanoModel",
         audio_tower=encoder(audio),

@@ -5,6 +5,6 @@ from ..layers.decoders import LABEL_HEADS, Decoder, gated_by
 Decoder(
     "Gemma",
     embedding="TextScaledWordEmbedding",
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     mlp=gated_by("hidden_activation", "hidden_act"),
 ).register("gemma")

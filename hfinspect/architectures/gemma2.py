@@ -9,6 +9,6 @@ GEMMA2 = Decoder(
     layer=sandwich,
     windows=lambda c: windows(c, 4096, every(2)),
     embedding="TextScaledWordEmbedding",
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     mlp=gated_by("hidden_activation"),
 ).register("gemma2")

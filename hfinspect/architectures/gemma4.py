@@ -14,22 +14,22 @@ def embedder(width: Dim, text: Dim, name: str = "Gemma4") -> Module:
     )
 
 
-def seen(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
+def towers_of(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
     """The towers that a config has, and what takes their output to the text's width."""
     towers, bridges = dict[str, Module](), dict[str, Module]()
     for kind in ("vision", "audio"):
         if c.has(f"{kind}_config"):
             section = c.section(f"{kind}_config")
             towers[f"{kind}_tower"] = auto_model(section, default_type=f"gemma4_{kind}", part=kind)
-            own = section.dim("hidden_size", default=768) if kind == "vision" else 1536
-            width = section.dim("output_proj_dims", default=own)
+            usual = section.dim("hidden_size", default=768) if kind == "vision" else 1536
+            width = section.dim("output_proj_dims", default=usual)
             bridges[f"embed_{kind}"] = embedder(width, text, name)
     return towers | bridges
 
 
 def _model(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    return Module("Gemma4Model", {"language_model": text_model(text), **seen(c, hidden(text))})
+    return Module("Gemma4Model", {"language_model": text_model(text), **towers_of(c, hidden(text))})
 
 
 register_worded("gemma4", "Gemma4", _model, tied=True)

@@ -24,8 +24,8 @@ def _heads(c: ModelConfig, i: int, kind: str) -> Heads:
     """Of layer ``i``: ``per_layer_config``, or the keys of full attention, may say others."""
     kv, width = c.dim("num_key_value_heads", default=4), c.dim("head_dim", default=256)
     if c.has("per_layer_config"):
-        own = layer_overrides(c, i)
-        kv, width = own.dim("num_key_value_heads", default=kv), own.dim("head_dim", default=width)
+        one = layer_overrides(c, i)
+        kv, width = one.dim("num_key_value_heads", default=kv), one.dim("head_dim", default=width)
     elif kind == "full_attention":
         width = c.dim("global_head_dim", default=512)
         if c.flag("attention_k_eq_v", default=False):

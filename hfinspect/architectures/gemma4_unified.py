@@ -35,9 +35,9 @@ def _model(c: ModelConfig) -> Module:
             component=Component.EMBEDDING,
             part="vision",
         )
-        seen = gemma4.embedder(v.dim("output_proj_dims", default=3840), width, _NAME)
+        embedder = gemma4.embedder(v.dim("output_proj_dims", default=3840), width, _NAME)
         # In memory embed_vision is the embedder and holds the projection.
-        root.adding(vision_embedder=patches, embed_vision=seen.called(f"{_NAME}VisionEmbedder"))
+        root.adding(vision_embedder=patches, embed_vision=embedder.called(f"{_NAME}VisionEmbedder"))
     if c.has("audio_config"):
         samples = c.section("audio_config").dim("audio_embed_dim", default=640)
         root.adding(embed_audio=gemma4.embedder(samples, width, _NAME))

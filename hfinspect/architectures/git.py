@@ -19,8 +19,8 @@ def _model(c: ModelConfig) -> Module:
     frame = Weight(exact(1), exact(1), width, kind="position")
     frames = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), frame)
     times = Module("ParameterList", {**frames}, component=Component.EMBEDDING, part="vision")
-    seen = builder("GitVisionModel")(vision)
-    parts = {"embeddings": unsegmented(c, "Git"), "image_encoder": seen}
+    tower = builder("GitVisionModel")(vision)
+    parts = {"embeddings": unsegmented(c, "Git"), "image_encoder": tower}
     parts |= {"encoder": encoder(c, "Git"), "visual_projection": project}
     return Module("GitModel", parts, img_temporal_embedding=times)
 

@@ -2,4 +2,4 @@
 
 from ..layers.decoders import LABEL_HEADS, Decoder, fused_mlp
 
-GLM = Decoder("Glm", out_bias=False, endings=LABEL_HEADS, mlp=fused_mlp).register("glm")
+GLM = Decoder("Glm", out_bias=False, tasks=LABEL_HEADS, mlp=fused_mlp).register("glm")

@@ -7,7 +7,7 @@ from ..layers.latent_decoders import dense_first, routed
 Decoder(
     "Glm4Moe",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=lambda d, c: grouped(d.like(d.name, qk_norm=c.flag("use_qk_norm", default=False)), c),
     moe=routed(1408, 128, 8),
     kinds=dense_first(1),

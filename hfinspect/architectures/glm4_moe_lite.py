@@ -6,7 +6,7 @@ from ..layers.latent_decoders import dense_first, latent, routed
 Decoder(
     "Glm4MoeLite",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=latent(query_rank=768, plain=192, value=256),
     moe=routed(1536, 64, 4),
     kinds=dense_first(1, listed=True),

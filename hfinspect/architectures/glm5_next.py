@@ -21,12 +21,12 @@ def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
     return block.adding(A_log=Weight(heads), o_norm=norm).called(f"{d.name}LinearAttention")
 
 
-def _indexed_attention(d: Decoder, c: ModelConfig, *, own: bool) -> Module:
-    """``own``: the layer has an indexer; others use what an earlier one chose."""
-    block = latent(seeks=32 if own else None, plain=256, rotary=0, value=256)(d, c)
+def _indexed_attention(d: Decoder, c: ModelConfig, *, indexed: bool) -> Module:
+    """``indexed``: the layer has an indexer; others use what an earlier one chose."""
+    block = latent(seeks=32 if indexed else None, plain=256, rotary=0, value=256)(d, c)
     if "q_a_proj" not in block.children:
         raise c.error("q_lora_rank", None, "a rank")
-    if own:
+    if indexed:
         dim, pooled = c.dim("index_head_dim", default=128), c.dim("index_kpool", default=16)
         ape, gate = Weight(pooled, dim), Weight(dim, d.width(c))
         seeks = block.inside("indexer")
@@ -53,8 +53,8 @@ def _indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
     mixes, mlp, choosing = kinds
-    linear, own = mixes == "linear_attention", choosing != "shared"
-    mixer = _linear_attention(d, c) if linear else _indexed_attention(d, c, own=own)
+    linear, indexed = mixes == "linear_attention", choosing != "shared"
+    mixer = _linear_attention(d, c) if linear else _indexed_attention(d, c, indexed=indexed)
     block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
     return block.adding(**hyper_connections(c, d.width(c)))
 

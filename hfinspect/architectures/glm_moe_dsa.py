@@ -41,7 +41,7 @@ _INDEXED = latent(seeks=32, **_SIZES)
 Decoder(
     "GlmMoeDsa",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=latent(**_SIZES),
     moe=routed(2048, 256, 8, rerouted=True),
     predicts=("sparse", "full"),

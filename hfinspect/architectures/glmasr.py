@@ -8,8 +8,8 @@ _TEXT = config_defaults("glmasr")
 
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
-    seen = audio.dim("intermediate_size", default=5120)
-    return two_linears("GlmAsrMultiModalProjector", c, seen, text * 2, text)
+    inputs = audio.dim("intermediate_size", default=5120)
+    return two_linears("GlmAsrMultiModalProjector", c, inputs, text * 2, text)
 
 
 _TYPES = "llama", "GlmAsrEncoder"

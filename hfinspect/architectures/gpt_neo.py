@@ -46,8 +46,8 @@ def language_model(c: ModelConfig) -> Module:
         return _CLASSES["GPTNeoForCausalLM"](c)
     spelled = {"num_attention_heads": "num_heads", "num_hidden_layers": "num_layers"}
     spelled |= {"n_inner": "intermediate_size"}
-    own = {"model_type": "gptj"} | {key: c.raw(ours) for key, ours in spelled.items()}
-    return builder("GPTJForCausalLM")(ModelConfig({**c.values, **own}, c.path))
+    values = {"model_type": "gptj"} | {key: c.raw(ours) for key, ours in spelled.items()}
+    return builder("GPTJForCausalLM")(ModelConfig({**c.values, **values}, c.path))
 
 
 _NEO.register("gpt_neo", {**_CLASSES, "GPTNeoForCausalLM": language_model})

@@ -20,7 +20,7 @@ GPT_OSS = Decoder(
     "GptOss",
     null_head_dim=True,
     rotary=False,
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=sinks,
     windows=lambda c: windows(c, 128, every(2)),
     moe=m.sparse(

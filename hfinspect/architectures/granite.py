@@ -3,4 +3,4 @@ tensors."""
 
 from .llama import LLAMA
 
-LLAMA.like("Granite", endings=()).register("granite")
+LLAMA.like("Granite", tasks=()).register("granite")

@@ -22,9 +22,9 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
     if match is None or not int(match[1]) or not int(match[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
     queries, window = (exact(int(side) ** 2) for side in match.groups())
-    own = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
+    qformer = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
     widths = dict.fromkeys(("hidden_size", "encoder_hidden_size"), wide)
-    section = own.with_values(**widths, num_attention_heads=wide // 64)
+    section = qformer.with_values(**widths, num_attention_heads=wide // 64)
     return projector(
         f"{_NAME}WindowQFormerDownsampler",
         query=Weight(1, queries, width),

@@ -15,12 +15,12 @@ def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
     """Squares of ``factor`` times ``factor`` patches as one token."""
     joined, act, name = h * factor * factor, Activation("GELU"), f"{_NAME}DeepStackMerger"
     merger = two_linears(name, c, joined, out, out, act=act, layer_norm=LayerNorm(joined))
-    seen = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
+    layers = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
     return Module(
         f"{_NAME}ConnectorPath",
         projection=Linear(joined, out, bias=False),
         pos_embed=Activation(f"{_NAME}PositionEmbedding"),
-        deepstack_mergers=ModuleList([merger] * len(seen)),
+        deepstack_mergers=ModuleList([merger] * len(layers)),
     )
 
 

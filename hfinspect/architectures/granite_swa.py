@@ -8,6 +8,6 @@ LLAMA.like(
     "GraniteSWA",
     windows=lambda c: windows(c, 128, every(4, first=0)),
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=sinks,
 ).register("granite_swa")

@@ -28,5 +28,5 @@ moe = m.sparse(
 )
 LAYER = {"self_attn": attends, "input_layernorm": normed, "post_attention_layernorm": normed}
 LAYER["block_sparse_moe"] = feeds
-GRANITE_MOE = Decoder("GraniteMoe", endings=(), moe=moe, layer=arranged(**LAYER))
+GRANITE_MOE = Decoder("GraniteMoe", tasks=(), moe=moe, layer=arranged(**LAYER))
 GRANITE_MOE.register("granitemoe")

@@ -24,5 +24,5 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     )
 
 
-_kinds = words(lambda *_: "linear_attention", other="layers_block_type")
+_kinds = words(lambda *_: "linear_attention", older="layers_block_type")
 GRANITE_MOE.like("GraniteMoeHybrid", layer=_layer, kinds=_kinds).register("granitemoehybrid")

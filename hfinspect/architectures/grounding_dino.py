@@ -17,7 +17,7 @@ _NAME = "GroundingDino"
 _COMPARED = "GroundingDinoContrastiveEmbedding"
 
 
-def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
+def encoder_layer(c: ModelConfig, attention: Module, act: Module) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
     d, inner, sides = width(c), c.dim("encoder_ffn_dim", default=2048), ("vision", "text")
     half = inner // 2
@@ -28,7 +28,7 @@ def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
     fused = {f"layer_norm_{side}": norm(c, d) for side in sides}
     mixed = Module(f"{_NAME}BiMultiHeadAttention", looks, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
-    enhanced = {"self_attn": own, **deformable.up_down(d, half), **norms}
+    enhanced = {"self_attn": attention, **deformable.up_down(d, half), **norms}
     look, eps = deformable.deformable_attention(c, _NAME, "encoder"), deformable.eps(c)
     name = f"{_NAME}DeformableLayer"
     return Module(
@@ -39,12 +39,12 @@ def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
     )
 
 
-def decoder(c: ModelConfig, own: Module, act: Module) -> Module:
+def decoder(c: ModelConfig, attention: Module, act: Module) -> Module:
     d, look = width(c), deformable.deformable_attention(c, _NAME, "decoder")
-    looks = {"self_attn": own, "encoder_attn_text": own, "encoder_attn": look}
-    layer = {"self_attn": own, "activation_fn": act}
-    for at, seen in looks.items():
-        layer |= {at: seen, f"{at}_layer_norm": norm(c, d)}
+    looks = {"self_attn": attention, "encoder_attn_text": attention, "encoder_attn": look}
+    layer = {"self_attn": attention, "activation_fn": act}
+    for at, attended in looks.items():
+        layer |= {at: attended, f"{at}_layer_norm": norm(c, d)}
     inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
     layer |= {**inner, "final_layer_norm": norm(c, d)}
     block, count = Module(f"{_NAME}DecoderLayer", layer), c.count("decoder_layers", default=6)
@@ -60,23 +60,23 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     usual, text = {"model_type": "swin", "out_indices": [2, 3, 4]}, c.section("text_config")
     network, sizes = backbone(c.section("backbone_config", default=usual), default_type="swin")
     freeze(network)
-    seen, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
+    convs, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
     queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     embeds = c.flag("embedding_init_target", default=True) or not first
-    own = deformable.named_attention(_NAME, d, c.number("attention_dropout", default=0.0))
+    attention = deformable.named_attention(_NAME, d, c.number("attention_dropout", default=0.0))
     act = activation(c.text("activation_function", default="relu"))
-    layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c, own, act))
+    layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c, attention, act))
     root = Module(
         f"{_NAME}Model",
-        backbone=Module(f"{_NAME}ConvModel", conv_encoder=seen, position_embedding=positions),
+        backbone=Module(f"{_NAME}ConvModel", conv_encoder=convs, position_embedding=positions),
         input_proj_vision=projections(c, sizes, d, kind, alone=not proposes),
         text_backbone=words,
         text_projection=Linear(wide, d, component=kind),
         query_position_embeddings=Embedding(queries, d, kind="position") if embeds else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
-        decoder=decoder(c, own, act),
+        decoder=decoder(c, attention, act),
         level_embed=Weight(deformable.levels(c), d, component=Component.EMBEDDING, kind="position"),
         part="vision",
     )
@@ -101,9 +101,9 @@ def layer_heads(
 
 def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     base = model(c, inside=True, proposes=proposes)
-    own = layer_heads(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
-    words = ModuleList([Activation(_COMPARED)] * len(own.children))
-    parts = {"model": base, "bbox_embed": own, "class_embed": words}
+    boxes = layer_heads(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
+    words = ModuleList([Activation(_COMPARED)] * len(boxes.children))
+    parts = {"model": base, "bbox_embed": boxes, "class_embed": words}
     return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 

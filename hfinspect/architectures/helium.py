@@ -7,7 +7,7 @@ Decoder(
     "Helium",
     out_bias=False,
     rotary=False,
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=adding(
         grouped, o_proj=lambda d, c: Linear(d.width(c), d.width(c), bias=False, kind="output")
     ),

@@ -57,9 +57,9 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -
         each = to(inner, inner, kernel, groups=inner)
         return Module(f"{_NAME}ConvLayerLight", conv1=to(before, inner, 1, act=None), conv2=each)
 
-    def block(seen: Dim) -> Module:
-        layers = ModuleList([layer(seen), *[layer(inner)] * (int(count) - 1)])
-        half = to(seen + int(count) * inner, outputs // 2, 1)
+    def block(inputs: Dim) -> Module:
+        layers = ModuleList([layer(inputs), *[layer(inner)] * (int(count) - 1)])
+        half = to(inputs + int(count) * inner, outputs // 2, 1)
         parts = {"layers": layers, "aggregation": Sequential(half, to(outputs // 2, outputs, 1))}
         return Module(f"{_NAME}BasicLayer", parts, drop_path=plain, component=Component.CONV)
 

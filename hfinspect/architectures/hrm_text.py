@@ -46,7 +46,7 @@ def _layer(d: s.NamedDecoder, c: ModelConfig) -> Module:
 def _stack(passes: Callable[[ModelConfig], Dim]) -> s.NamedPart:
     """``passes``: how often a token goes through, each time with keys and values of its own."""
 
-    def made(d: s.NamedDecoder, c: ModelConfig) -> Module:
+    def build(d: s.NamedDecoder, c: ModelConfig) -> Module:
         layer = _layer(d, c)
         count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
         if passes(c) * count > MAX_COUNT:
@@ -55,7 +55,7 @@ def _stack(passes: Callable[[ModelConfig], Dim]) -> s.NamedPart:
         layers = Layers([layer] * int(count), count=count, passes=int(passes(c)))
         return Module("HrmTextStack", layers=layers, final_norm=layer["input_layernorm"])
 
-    return made
+    return build
 
 
 _SLOW, _FAST = size("H_cycles", default=2), size("L_cycles", default=3)

@@ -11,5 +11,5 @@ def _projected(s: Speech, c: ModelConfig) -> Module:
     return speech.feature_projection(c, s.name, normed=c.flag("feat_proj_layer_norm", default=True))
 
 
-_HUBERT = WAV2VEC2.like("Hubert", "hubert", projected=_projected, adapted=False, endings=SHORT)
+_HUBERT = WAV2VEC2.like("Hubert", "hubert", projected=_projected, adapted=False, tasks=SHORT)
 _HUBERT.register("hubert")

@@ -4,7 +4,7 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 
 HUNYUAN = Decoder(
     "HunYuanDenseV1",
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=lambda d, c: grouped(d, c).adding(
         **dict.fromkeys(("query_layernorm", "key_layernorm"), d.norm(d, c, d.heads(c).dim))
     ),

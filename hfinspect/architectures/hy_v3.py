@@ -37,7 +37,7 @@ _HY = Decoder(
     layer=_layer,
     kinds=_kinds,
     rotary=False,
-    endings=(),
+    tasks=(),
     moe=m.sparse(
         "MoE",
         {"expert_bias": m.correction, "router": _router, "experts": m.each, "shared_mlp": m.biased},

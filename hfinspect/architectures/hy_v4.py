@@ -36,7 +36,7 @@ _HY = Decoder(
     mlp=lambda d, c: _gated(d, c, d.inner(c)),
     layer=_layer,
     rotary=False,
-    endings=(),
+    tasks=(),
     kinds=side_by_side(
         mlps(),
         words(

@@ -9,6 +9,4 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 _LAYER = adding(pre_norm, post_norm1=_after, post_norm2=_after)
-Decoder("HyperCLOVAX", mlp_bias=False, rotary=False, endings=(), layer=_LAYER).register(
-    "hyperclovax"
-)
+Decoder("HyperCLOVAX", mlp_bias=False, rotary=False, tasks=(), layer=_LAYER).register("hyperclovax")

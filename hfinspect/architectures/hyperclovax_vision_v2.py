@@ -12,11 +12,11 @@ def _model(c: ModelConfig, *, generates: bool = False) -> Module:
     """Files of the whole have the head in the decoder and call the projector otherwise."""
     text, vision = decoder(c, "hyperclovax"), c.section("vision_config")
     to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
-    seen = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
+    projector = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
     head = to_words(text.hidden, text.vocab, to) if generates else None
     parts = {
         "vision_model": any_model("vision_config", "qwen2_5_vl_vision", "vision")(c),
-        "vision_projector" if generates else "projector": seen,
+        "vision_projector" if generates else "projector": projector,
         "language_model": text.base.adding(lm_head=head),
     }
     return Module(f"{_NAME}Model", dict(parts))

@@ -38,7 +38,9 @@ def _looking(d: Decoder, c: ModelConfig, context: Dim, *, normed: bool = False) 
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
     block, rotary = f"{d.name}Attention", Module(f"{d.name}RotaryEmbedding")
     norms = {f"{at}_layer_norm": d.norm(d, c, head) for at in "qk" if normed}
-    return narrowed_attention(block, h, seen=context, bias=False).adding(rotary_emb=rotary, **norms)
+    return narrowed_attention(block, h, context=context, bias=False).adding(
+        rotary_emb=rotary, **norms
+    )
 
 
 def _gated_layer(d: Decoder, c: ModelConfig, context: Dim) -> Module:
@@ -60,10 +62,10 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     vision, count = c.section("vision_config"), c.count("num_hidden_layers", default=32)
     width, name = vision.dim("embed_dim", "hidden_size", default=768), f"{_NAME}Vision"
     step = c.dim("cross_layer_interval", default=1)
-    seen = clip_embeddings(name, vision, width, 14, old=False)
+    embeddings = clip_embeddings(name, vision, width, 14, old=False)
     layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu", heads=16)
     parts = {
-        "vision_model": clip_tower(f"{name}Transformer", vision, seen, layers),
+        "vision_model": clip_tower(f"{name}Transformer", vision, embeddings, layers),
         "gated_cross_attn_layers": Layers.of(count // step, _gated_layer(d, c, width)),
     }
     if c.flag("use_resampler", default=False):

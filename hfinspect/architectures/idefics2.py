@@ -8,14 +8,14 @@ from ..trees import Linear, ModelConfig, Module, Weight, auto_model
 
 def _connector(c: ModelConfig) -> Module:
     """Its Perceiver is as wide as the text, whatever perceiver_config says."""
-    vision, text, own = (c.section(f"{part}_config") for part in ("vision", "text", "perceiver"))
-    h, seen = decoder(c, "mistral").hidden, vision.dim("hidden_size", default=768)
+    vision, text, reader = (c.section(f"{part}_config") for part in ("vision", "text", "perceiver"))
+    h, vision_width = decoder(c, "mistral").hidden, vision.dim("hidden_size", default=768)
     inner = text.dim("intermediate_size", default=14336)  # Mistral's own
-    mlp = gated_mlp("Idefics2MLP", seen, inner, act=text.text("hidden_act"))
+    mlp = gated_mlp("Idefics2MLP", vision_width, inner, act=text.text("hidden_act"))
     mlp.component = None
-    wide = own.with_values(hidden_size=int(h))
+    wide = reader.with_values(hidden_size=int(h))
     resampler = projecting(auto_model(wide, default_type="idefics2_perceiver"))
-    latents = Weight(own.dim("resampler_n_latents", default=64), h)
+    latents = Weight(reader.dim("resampler_n_latents", default=64), h)
     return projector(
         "Idefics2Connector",
         modality_projection=mlp.adding(down_proj=Linear(inner, h, bias=False, kind="down")),

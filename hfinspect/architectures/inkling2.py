@@ -24,7 +24,7 @@ _SPELLED = {
 
 def _in_memory(c: ModelConfig) -> Module:
     """The tower (a trace) as a save of the model without its head spells it."""
-    values = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
+    values = {key: c.raw(key, older) for key, older in _KEYS.items() if c.has(key, older)}
     tower = builder(f"{_NAME}VisionModel")(c.with_values(**values))
     grid = tower.inside("embeddings", "position_embedding").tensor()
     table = Weight(*grid.shape, kind="position")
@@ -54,18 +54,18 @@ def register_whole(kind: str, name: str, text: ModuleType, width: int) -> None:
     anything of the tower."""
     class_name = f"{name}ForConditionalGeneration"
 
-    def seen(c: ModelConfig) -> ModelConfig:
+    def vision(c: ModelConfig) -> ModelConfig:
         return c.section("vision_config", default={"text_hidden_size": width})
 
     def generation(c: ModelConfig) -> Module:
         llm = text.causal(c.section("text_config")).inside("model", "llm")
         return Module(
-            class_name, model=Module(f"{name}Model", llm=llm, visual=_vision_model(seen(c)))
+            class_name, model=Module(f"{name}Model", llm=llm, visual=_vision_model(vision(c)))
         )
 
     parts: dict[str, Builder] = {
         "language_model": within("text_config", text.model),
-        "vision_tower": lambda c: _tower_alone(seen(c)),
+        "vision_tower": lambda c: _tower_alone(vision(c)),
     }
     classes = composed({class_name: generation, f"{name}Model": parts})
     register(kind, classes, base=class_name, category="multimodal")

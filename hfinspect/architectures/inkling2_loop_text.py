@@ -12,9 +12,9 @@ _DEFAULTS = config_defaults("inkling2_loop_text")
 
 def _loop(c: ModelConfig, key: str, first: str, default: int, minimum: int = 1) -> Dim:
     """A number of the loop; the first release says it in ``loop_config``."""
-    own = c.section("loop_config")
-    if own.has(first):
-        return own.dim(first, minimum=minimum)
+    loop = c.section("loop_config")
+    if loop.has(first):
+        return loop.dim(first, minimum=minimum)
     return c.dim(key, default=default, minimum=minimum)
 
 
@@ -37,9 +37,9 @@ def _looped(layers: Layers, c: ModelConfig, h: Dim, start: int, end: int) -> Lay
     blocks[start:end] = once(blocks[start:end], gated)
     once_through = Layers(blocks, windows=layers.windows)
     far = layers.windows(len(blocks)) if layers.windows else ()
-    seen = (*far, *tuple(far[start:end]) * (passes - 1))
+    windows = (*far, *tuple(far[start:end]) * (passes - 1))
     all_passes = [*blocks, *blocks[start:end] * (passes - 1)]
-    once_through.like = Layers(all_passes, windows=lambda _: seen)
+    once_through.like = Layers(all_passes, windows=lambda _: windows)
     return once_through
 
 

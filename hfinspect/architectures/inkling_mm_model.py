@@ -59,8 +59,8 @@ def _scales(c: ModelConfig) -> list[Scale]:
         raise c.error("patch_size", side, "more than 1, or a temporal_patch_size above 1")
     steps = int(c.dim("num_hidden_layers", "n_layers", default=24, maximum=_MAX_STEPS))
     total = math.log(side * side * depth * channels)
-    wanted = [total * i / steps for i in range(steps + 1)]
-    costs = [[abs(want - math.log(t * h * h)) for t, h, _ in known] for want in wanted]
+    targets = [total * i / steps for i in range(steps + 1)]
+    costs = [[abs(want - math.log(t * h * h)) for t, h, _ in known] for want in targets]
     if steps >= len(known):
         chosen = [row.index(min(row)) for row in costs]
         others = [sorted(row)[1] - min(row) for row in costs[1:-1]]

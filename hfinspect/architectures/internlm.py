@@ -8,7 +8,7 @@ INTERNLM = Decoder(
     "InternLM",
     bias_key="bias",
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=partial(with_frequencies, dtype="F32", shown=True),
 ).register(
     "internlm",

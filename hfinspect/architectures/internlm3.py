@@ -23,7 +23,7 @@ _LLAMA = Decoder(
     **config_defaults("internlm3"),
     null_head_dim=True,
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=_attention,
     mlp=lambda d, c: gated_mlp("LlamaMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c)),
 )

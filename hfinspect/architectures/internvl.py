@@ -18,11 +18,11 @@ _RELEASED = pairs(
 )
 
 
-def tower(c: ModelConfig, **own: Any) -> Module:
-    """InternViT of a config with what is ``own``; images and patches may be given by one side."""
+def tower(c: ModelConfig, **values: Any) -> Module:
+    """InternViT of a config with more ``values``; images and patches may be given by one side."""
     usual = {"image_size": 448, "patch_size": 14}
     both = {key: list(map(int, pair(c, key, default=side))) for key, side in usual.items()}
-    return builder("InternVLVisionModel")(ModelConfig({**c.values, **both, **own}, c.path))
+    return builder("InternVLVisionModel")(ModelConfig({**c.values, **both, **values}, c.path))
 
 
 def as_released(tower: Module) -> Module:

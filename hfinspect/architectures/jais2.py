@@ -2,6 +2,6 @@
 
 from ..layers.decoders import Decoder, layer_norms, up_down
 
-Decoder(
-    "Jais2", rotary=False, endings=(), mlp=up_down, norm=layer_norms("layer_norm_eps")
-).register("jais2")
+Decoder("Jais2", rotary=False, tasks=(), mlp=up_down, norm=layer_norms("layer_norm_eps")).register(
+    "jais2"
+)

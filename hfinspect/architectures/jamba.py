@@ -48,7 +48,7 @@ Decoder(
     kinds=_kinds,
     last_norm="final_layernorm",
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     moe=m.sparse(
         "SparseMoeBlock",
         {"router": m.scores(), "experts": m.each},

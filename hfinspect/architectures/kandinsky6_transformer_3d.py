@@ -52,8 +52,8 @@ def _streams(c: ModelConfig) -> Sequence[_Kandinsky6Stream]:
     sizes, axes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}, (32, 48, 48)
     streams, heads = list[_Kandinsky6Stream](), c.dims("axes_dims", default=axes)
     for end, dims in (("", heads), ("_a", c.dims("axes_dims_a", default=()) or heads)):
-        own = [c.optional_dim(f"{key}_a", minimum=0) if end else None for key in sizes]
-        both = zip(own, sizes.items(), strict=True)
+        own_sizes = [c.optional_dim(f"{key}_a", minimum=0) if end else None for key in sizes]
+        both = zip(own_sizes, sizes.items(), strict=True)
         width, time, inner = (size or c.dim(key, default=usual) for size, (key, usual) in both)
         streams.append(_Kandinsky6Stream(width, time, inner, sum(dims, exact(0))))
         c.divided(width, streams[-1].head, f"model_dim{end}", f"axes_dims{end}")
@@ -72,15 +72,15 @@ def model(c: ModelConfig) -> Module:
     # Both look at each other behind a norm and three vectors of the time; or with gates of their
     # own for what comes from the other.
     gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
-    blocks = {name: own.block("Decoder", "visual", *looks) for name, own in streams.items()}
+    blocks = {name: stream.block("Decoder", "visual", *looks) for name, stream in streams.items()}
     fused = {f"{name}_dec_block": block for name, block in blocks.items()}
     ways = {"va": (video, sound), "av": (sound, video)}
-    for at, (own, seen) in ways.items():
-        fused[f"{at}_cross_attention"] = own.attention(seen.width)
-    for at, (own, seen) in ways.items():
-        width = 2 * own.width + seen.width if gates else 3 * own.width
-        fused[f"{at}_modulation"] = own.modulation(width)
-    fused |= {f"{at}_normalization": own.norm() for at, (own, _) in ways.items()}
+    for at, (reader, context) in ways.items():
+        fused[f"{at}_cross_attention"] = reader.attention(context.width)
+    for at, (reader, context) in ways.items():
+        width = 2 * reader.width + context.width if gates else 3 * reader.width
+        fused[f"{at}_modulation"] = reader.modulation(width)
+    fused |= {f"{at}_normalization": stream.norm() for at, (stream, _) in ways.items()}
     patch = prod(c.dims("patch_size", default=(1, 2, 2)))
     channels = c.dim("in_visual_dim", default=16)
     channels = 2 * channels + 1 if c.flag("visual_cond", default=True) else channels

@@ -19,17 +19,17 @@ def delta_attention(
 ) -> Module:
     """The nested spelling of a size wins, as in the config class; ``kind`` is that of the gates,
     ``order`` the one of what stands between the convolutions and the output."""
-    h, own = d.width(c), c.section("linear_attn_config")
-    dim = own.dim("head_dim", default=c.dim("linear_head_dim", default=128))
-    count = own.dim("num_heads", default=c.dim("linear_num_heads", default=heads))
-    kernel = own.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
+    h, kda = d.width(c), c.section("linear_attn_config")
+    dim = kda.dim("head_dim", default=c.dim("linear_head_dim", default=128))
+    count = kda.dim("num_heads", default=c.dim("linear_num_heads", default=heads))
+    kernel = kda.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
     width = dim * count
-    narrow, wide = Linear(h, dim, bias=False, kind=kind), Linear(dim, width, bias=False, kind=kind)
+    first, last = Linear(h, dim, bias=False, kind=kind), Linear(dim, width, bias=False, kind=kind)
     gates: dict[str, Module | Parameter] = {
-        "f_a": narrow,
-        "f_b": wide,
-        "g_a": narrow,
-        "g_b": wide,
+        "f_a": first,
+        "f_b": last,
+        "g_a": first,
+        "g_b": last,
         "b": Linear(h, count, bias=False, kind=kind),
         "dt_bias": Weight(width),
         "A_log": Weight(1, 1, count, 1),
@@ -77,7 +77,7 @@ Decoder(
     kinds=side_by_side(_attention_types, dense_first(1, listed=True)),
     rotary=False,
     tie_word_embeddings=None,
-    endings=(),
+    tasks=(),
     moe=m.sparse(
         "MoE",
         {**m.DEEPSEEK, "experts": m.lettered()},

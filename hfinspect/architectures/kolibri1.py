@@ -22,7 +22,7 @@ Decoder(
     qk_norm=True,
     rotary=False,
     windows=lambda c: windows(c, 513, every(5)),
-    endings=(),
+    tasks=(),
     layer=arranged(
         self_attn=attends,
         mlp=feeds,

@@ -30,7 +30,7 @@ def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
 Decoder(
     "Laguna",
     rotary=False,
-    endings=(),
+    tasks=(),
     kinds=side_by_side(_heads, mlps()),
     layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind),
     moe=m.sparse(

@@ -41,5 +41,5 @@ LLAMA.like(
     layer=_layer,
     kinds=words(lambda _c, i: _PERIOD[i % 5], _LINEAR, _SLIDES, _FULL),
     windows=lambda c: windows(c, 512, lambda i, _: _PERIOD[i % 5] != _SLIDES),
-    endings=(),
+    tasks=(),
 ).register("lara_mini")

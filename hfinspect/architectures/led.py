@@ -11,9 +11,9 @@ def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> M
         return seq2seq.attention(c, s, side, class_name="LEDDecoderAttention")
     d, kinds = seq2seq.width(c, s), ("query", "key", "value")
     parts = {f"{kind}{end}": Linear(d, d, kind=kind) for end in ("", "_global") for kind in kinds}
-    own, out = Module("LEDEncoderSelfAttention", parts), Linear(d, d, kind="output")
+    longformer, out = Module("LEDEncoderSelfAttention", parts), Linear(d, d, kind="output")
     at = Component.ATTENTION
-    return Module("LEDEncoderAttention", longformer_self_attn=own, output=out, component=at)
+    return Module("LEDEncoderAttention", longformer_self_attn=longformer, output=out, component=at)
 
 
 BART.like(

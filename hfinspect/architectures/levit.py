@@ -35,14 +35,14 @@ def _attention(
     """Between stages the queries are fewer, and the output is as wide as what comes ``after``."""
     values, keys = ratio * key * heads, key * heads
     if after is None:
-        seen = {"queries_keys_values": _normed(width, values + 2 * key * heads, "qkv")}
+        looks = {"queries_keys_values": _normed(width, values + 2 * key * heads, "qkv")}
     else:
-        seen = {"keys_values": _normed(width, values + keys, "key_value")}
-        seen["queries_subsample"] = nn.Activation("LevitSubsample")
-        seen["queries"] = _normed(width, keys, "query")
+        looks = {"keys_values": _normed(width, values + keys, "key_value")}
+        looks["queries_subsample"] = nn.Activation("LevitSubsample")
+        looks["queries"] = _normed(width, keys, "query")
     last = {"activation": _ACT, "projection": _normed(values, after or width, "output")}
     biases = {"attention_biases": nn.Weight(heads, side * side, kind="relative_position")}
-    module = nn.Module("LevitAttention", {**biases, **seen, **last}, component=Component.ATTENTION)
+    module = nn.Module("LevitAttention", {**biases, **looks, **last}, component=Component.ATTENTION)
     residual = nn.Module("LevitResidualLayer", module=module)
     return module.called("LevitAttentionSubsample") if after else residual
 
@@ -57,8 +57,8 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
         raise c.error("down_ops", rows, "a list of lists")
     steps: list[tuple[Dim, ...]] = []
     for kind, *numbers in rows:
-        named = ModelConfig({"down_ops": numbers}, c.path)
-        steps.append(named.dims("down_ops", minimum=0, count=5) if kind == "Subsample" else ())
+        section = ModelConfig({"down_ops": numbers}, c.path)
+        steps.append(section.dims("down_ops", minimum=0, count=5) if kind == "Subsample" else ())
         if steps[-1] and not (steps[-1][0] and steps[-1][-1]):
             raise c.error("down_ops", rows, "a first and a last number above 0")
     return steps
@@ -68,13 +68,13 @@ def model(c: ModelConfig) -> nn.Module:
     widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
     if not widths or widths[0] < 8:
         raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
-    width, seen = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
+    width, embeddings = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
     rungs = pairwise((c.dim("num_channels", default=3), *(width // by for by in (8, 4, 2)), width))
     for i, (inputs, outputs) in enumerate(rungs, 1):
         conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
         module = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
         act = None if i == 4 else _ACT
-        seen.adding(**{f"embedding_layer_{i}": module, f"activation_layer_{i}": act})
+        embeddings.adding(**{f"embedding_layer_{i}": module, f"activation_layer_{i}": act})
     usual = (4, 4, 4)
     depths = c.dims("depths", default=usual, minimum=0, maximum=MAX_COUNT, least=1, most=3)
     per_stage = [
@@ -95,7 +95,7 @@ def model(c: ModelConfig) -> nn.Module:
             side = (side - 1) // stride + 1
         stages.append(nn.Module("LevitStage", layers=nn.ModuleList(layers)))
     encoder = nn.Module("LevitEncoder", stages=nn.Layers(stages))
-    return nn.Module("LevitModel", patch_embeddings=seen, encoder=encoder, part="vision")
+    return nn.Module("LevitModel", patch_embeddings=embeddings, encoder=encoder, part="vision")
 
 
 def _labels(c: ModelConfig) -> nn.Module:

@@ -78,7 +78,7 @@ LFM2 = Decoder(
     attention=_attention,
     mlp=lambda d, c: three(d, c, _adjusted(c)),
     last_norm="embedding_norm",
-    endings=(),
+    tasks=(),
 )
 
 

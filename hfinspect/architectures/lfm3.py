@@ -38,5 +38,5 @@ Decoder(
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),
     last_norm="embedding_norm",
     rotary=False,
-    endings=(),
+    tasks=(),
 ).register("lfm3")

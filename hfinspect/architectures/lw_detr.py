@@ -52,8 +52,8 @@ def vit(c: ModelConfig) -> nn.Module:
     }
     layer, count = nn.Module(f"{name}Layer", parts), c.count("num_hidden_layers", default=12)
     encoder = nn.Module(f"{name}Encoder", layer=nn.Layers.of(count, layer))
-    seen = vitdet.embeddings(c, name)
-    return nn.Module(f"{name}Backbone", embeddings=seen, encoder=encoder, part="vision")
+    embeddings = vitdet.embeddings(c, name)
+    return nn.Module(f"{name}Backbone", embeddings=embeddings, encoder=encoder, part="vision")
 
 
 def _norm(name: str, width: Dim | int, eps: float | None = None) -> nn.Module:
@@ -136,16 +136,16 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
     look = deformable.heads(c, "decoder_cross_attention_heads", d, default=16)
     points = look * levels * c.dim("decoder_n_points", default=4)
     if name == _LW:
-        own = narrowed_attention(f"{name}Attention", d, wide, bias=bias)
+        self_attn = narrowed_attention(f"{name}Attention", d, wide, bias=bias)
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
         forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     else:
         looks = {"in_proj_weight": nn.Weight(3 * wide, d, kind="qkv")}
         looks |= {"in_proj_bias": nn.Weight(3 * wide, kind="qkv")} if bias else {}
-        own = nn.Module(f"{name}Attention", looks, component=Component.ATTENTION)
-        own.adding(out_proj=nn.Linear(wide, d, bias, kind="output"))
+        self_attn = nn.Module(f"{name}Attention", looks, component=Component.ATTENTION)
+        self_attn.adding(out_proj=nn.Linear(wide, d, bias, kind="output"))
         norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
-    parts = {"self_attn": own, "cross_attn": deformable.sampling_attention(name, d, points)}
+    parts = {"self_attn": self_attn, "cross_attn": deformable.sampling_attention(name, d, points)}
     parts |= {norm: nn.LayerNorm(d) for norm in norms}
     return nn.Module(f"{name}DecoderLayer", {**parts, **forward})
 
@@ -160,7 +160,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     proposed = {"enc_output": nn.Linear(d, d), "enc_output_norm": nn.LayerNorm(d)}
     proposed["enc_out_bbox_embed"] = predictor(name, (d, d, d, 4))
     proposed["enc_out_class_embed"] = label_scores(c, d)
-    guesses = {key: nn.ModuleList([made] * int(groups)) for key, made in proposed.items()}
+    guesses = {key: nn.ModuleList([head] * int(groups)) for key, head in proposed.items()}
     decoder = nn.Module(f"{name}Decoder", parts, ref_point_head=points)
     inner: dict[str, nn.Module] = {"decoder": decoder, **guesses}
     parts = {
@@ -175,9 +175,9 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 def object_detection(name: str, c: ModelConfig, **more: nn.Module) -> nn.Module:
     """RF-DETR's files keep model and heads next to each other."""
     d, base = _d(c), model(name, c)
-    own = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
+    heads = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
     parts = {"model": base} if name == _LW else base.children
-    return nn.Module(f"{name}ForObjectDetection", {**parts, **own, **more}, part="vision")
+    return nn.Module(f"{name}ForObjectDetection", {**parts, **heads, **more}, part="vision")
 
 
 def segmentation(c: ModelConfig) -> nn.Module:

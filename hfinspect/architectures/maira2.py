@@ -9,8 +9,8 @@ _NAME = "Maira2ForConditionalGeneration"
 
 def conditional_generation(c: ModelConfig) -> Module:
     width = c.section("text_config").dim("hidden_size", default=4096)
-    seen = c.section("vision_config")
-    vision = auto_class(seen, "Backbone", default_type="dinov2", part="vision")
+    section = c.section("vision_config")
+    vision = auto_class(section, "Backbone", default_type="dinov2", part="vision")
     depth = c.dim("projector_n_layers", default=4, maximum=64)  # sixteen times the published
     act = activation(c.text("projector_hidden_act", default="gelu")).class_name
     row = linear_row([tower_width(vision), *[width] * int(depth)], act)

@@ -62,16 +62,16 @@ def mask_head(c: ModelConfig, d: int, name: str, block: str) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     keys = "feature_size", "mask_feature_size", "feature_strides"
-    d, seen = hidden(c), c.dim("feature_size", default=256)
-    other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
-    projection = nn.Conv(seen, d, 1, component=Component.PROJECTOR) if other else nn.Sequential()
+    d, inputs = hidden(c), c.dim("feature_size", default=256)
+    apart = int(inputs) != int(d) or c.flag("enforce_input_projection", default=False)
+    projection = nn.Conv(inputs, d, 1, component=Component.PROJECTOR) if apart else nn.Sequential()
     embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     queries, inner = c.dim("num_queries", default=100), c.dim("dim_feedforward", default=2048)
     heads(c, "num_attention_heads", d, "hidden_dim")
-    own, normed = clip_attention(f"{_NAME}Attention", d), nn.LayerNorm(d)
+    self_attn, normed = clip_attention(f"{_NAME}Attention", d), nn.LayerNorm(d)
     act = activation(c.text("activation_function", default="relu"))
-    layer = {"self_attn": own, "activation_fn": act, "self_attn_layer_norm": normed}
+    layer = {"self_attn": self_attn, "activation_fn": act, "self_attn_layer_norm": normed}
     layer |= {"cross_attn": multihead_attention(d), "cross_attn_layer_norm": normed}
     layer |= {**up_down(d, inner), "final_layer_norm": normed}
     block = nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)

@@ -38,13 +38,13 @@ def model(c: ModelConfig) -> Module:
     drawn = Conv(wide, mask, 3, component=Component.PROJECTOR)
     pyramid = Module(f"{_NAME}PixelDecoder", fpn=fpn, mask_projection=drawn)
     level = Module(f"{_NAME}PixelLevelModule", encoder=network, decoder=pyramid)
-    own, d = _decoder(c), width(_decoder(c))
-    layers = renamed(detr.layers(own, "decoder"), "Detr", f"{_NAME}Detr")
+    detr_config, d = _decoder(c), width(_decoder(c))
+    layers = renamed(detr.layers(detr_config, "decoder"), "Detr", f"{_NAME}Detr")
     projection = Conv(sizes[-1], d, 1, component=Component.PROJECTOR)
     queries = Module(
         f"{_NAME}TransformerModule",
         position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
-        queries_embedder=Embedding(own.dim("num_queries", default=100), d, kind="position"),
+        queries_embedder=Embedding(detr_config.dim("num_queries", default=100), d, kind="position"),
         input_projection=projection if int(sizes[-1]) != int(d) else None,
         decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
     )

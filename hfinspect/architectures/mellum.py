@@ -9,7 +9,7 @@ Decoder(
     "Mellum",
     qk_norm=True,
     rotary=False,
-    endings=(),
+    tasks=(),
     moe=qwen(counts("num_experts", "num_local_experts", default=64), 8, 896),
     kinds=mlps(lambda _c, _i: "sparse"),
     windows=lambda c: windows(c, 1024, lambda _i, _n: True),

@@ -52,7 +52,7 @@ Decoder(
     "MiMoV2Flash",
     attention_bias=None,
     rotary=False,
-    endings=(),
+    tasks=(),
     further=_predictor,
     kinds=side_by_side(
         words(lambda _c, i: "sliding_attention" if i and (i + 1) % 6 else "full_attention"), mlps()

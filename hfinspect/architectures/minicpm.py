@@ -16,6 +16,6 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     return m.mixtral(_EXPERTS, 2, "MLP")(d, c).called("MiniCPMMoE").adding(gate=gate)
 
 
-Decoder("MiniCPM", tie_word_embeddings=True, endings=SEQUENCE_HEAD, mlp=_mlp).register(
+Decoder("MiniCPM", tie_word_embeddings=True, tasks=SEQUENCE_HEAD, mlp=_mlp).register(
     "minicpm", source="modeling_minicpm.py of openbmb/MiniCPM-2B-sft-bf16; checked against Llama"
 )

@@ -7,7 +7,7 @@ Decoder(
     "MiniCPM3",
     embedding="ScaledWordEmbedding",
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     attention=lambda d, c: latent(
         query_rank=768,
         kv_rank=256,

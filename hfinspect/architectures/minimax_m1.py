@@ -43,7 +43,7 @@ _M1 = Decoder(
     moe=_moe,
     kinds=_kinds,
     rotary=False,
-    endings=(),
+    tasks=(),
     layer=lambda d, c, softmax: block_sparse(d, c, "sparse").adding(
         self_attn=None if softmax else _lightning(d, c)
     ),

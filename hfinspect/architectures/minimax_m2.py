@@ -10,7 +10,7 @@ Decoder(
     qk_norm=True,
     whole_norm=True,
     rotary=False,
-    endings=(),
+    tasks=(),
     layer=block_sparse,
     moe=m.mixtral(_EXPERTS, 8, "MLP", e_score_correction_bias=m.correction),
 ).register("minimax_m2")

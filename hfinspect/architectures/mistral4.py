@@ -6,7 +6,7 @@ from ..layers.latent_decoders import dense_first, latent
 
 Decoder(
     "Mistral4",
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=latent(query_rank=1024, kv_rank=256, plain=64),
     kinds=dense_first(0),
     moe=m.sparse(

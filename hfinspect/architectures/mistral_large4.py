@@ -112,8 +112,8 @@ def _text(c: ModelConfig) -> Module:
 def _model(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config", default=VISION), c.section("text_config")
     tower = auto_model(vision.of_type("pixtral"), default_type="pixtral", part="vision")
-    own, width = MISTRAL3.like("MistralLarge4"), tower_width(tower)
-    projector = MISTRAL3.projector(own, c, width, TEXT.width(text))
+    family, width = MISTRAL3.like("MistralLarge4"), tower_width(tower)
+    projector = MISTRAL3.projector(family, c, width, TEXT.width(text))
     parts = {"vision_tower": respelled(tower, _TOWER), "multi_modal_projector": projector}
     return Module("MistralLarge4Model", {**parts, "language_model": respelled(_text(text), _OWN)})
 

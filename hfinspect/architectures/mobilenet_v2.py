@@ -33,8 +33,8 @@ def _conv(c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: in
 
 
 def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
-    narrow = _conv(c, wide, outputs).without("activation")
-    return {"conv_3x3": _conv(c, wide, wide, 3, int(wide)), "reduce_1x1": narrow}
+    reduction = _conv(c, wide, outputs).without("activation")
+    return {"conv_3x3": _conv(c, wide, wide, 3, int(wide)), "reduce_1x1": reduction}
 
 
 def _last(c: ModelConfig) -> Dim:

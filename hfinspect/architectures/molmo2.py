@@ -82,11 +82,11 @@ def adapter(c: ModelConfig, read: int) -> Module:
     both = builder(f"{_NAME}Adapter")(ModelConfig(values, c.path))
     both.inside("image_projector").part = "projector"
     count = Dim(read, "vit_layers", definition="number of vit_layers")
-    seen, pooling = c.dim("hidden_size", default=1152) * count, both.inside("image_pooling_2d")
+    inputs, pooling = c.dim("hidden_size", default=1152) * count, both.inside("image_pooling_2d")
     for name in ("q_proj", "k_proj", "v_proj"):
         linear = pooling.inside(name)
         rows, bias = linear.tensor().shape[0], "bias" in linear.children
-        pooling.children[name] = Linear(seen, rows, bias, kind=linear.kind)
+        pooling.children[name] = Linear(inputs, rows, bias, kind=linear.kind)
     return respelled(both, _VISION)
 
 

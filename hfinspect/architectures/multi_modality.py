@@ -71,13 +71,13 @@ def model(c: ModelConfig) -> Module:
     kind = c.section("aligner_config").section("params").text("projector_type", default="mlp_gelu")
     if kind not in ("mlp_gelu", "linear", "identity"):
         raise c.uncatalogued(f"the projector {kind}"[:80])
-    made = _making(c) if c.has("gen_vision_config") or not c.has("vision_config") else {}
+    generation = _making(c) if c.has("gen_vision_config") or not c.has("vision_config") else {}
     return Module(
         "MultiModalityCausalLM",
         {
             "vision_model": vision_tower(c.section("vision_config")),
             "aligner": _aligner(c, "aligner_config", 1024),
-            **made,
+            **generation,
             "language_model": any_causal("language_config", "llama")(c),
         },
     )

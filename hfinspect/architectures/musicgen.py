@@ -10,13 +10,13 @@ def joined(c: ModelConfig, name: str) -> Module:
     """The parts of a class, with a projection of texts where their width is another."""
     texts, decoder = c.section("text_encoder"), c.section("decoder")
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
-    seen, wanted = width_of(texts, encoder, last=True), decoder.dim("hidden_size", default=1024)
+    inputs, width = width_of(texts, encoder, last=True), decoder.dim("hidden_size", default=1024)
     return Module(
         f"{name}ForConditionalGeneration",
         text_encoder=encoder,
         audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
         decoder=builder(f"{name}ForCausalLM")(decoder),
-        enc_to_dec_proj=linear_projector(seen, wanted) if seen != wanted else None,
+        enc_to_dec_proj=linear_projector(inputs, width) if inputs != width else None,
     )
 
 

@@ -13,8 +13,8 @@ def generation(c: ModelConfig) -> Module:
         if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"
             layer.cache = (Unknown(why),)
-    wanted = c.section("decoder").dim("hidden_size", default=1024)
-    projected = linear_projector(notes, wanted) if notes != wanted else None
+    width = c.section("decoder").dim("hidden_size", default=1024)
+    projected = linear_projector(notes, width) if notes != width else None
     return built.adding(audio_enc_to_dec_proj=projected)
 
 

@@ -7,7 +7,7 @@ Decoder(
     "NanoChat",
     qk_norm=True,
     rotary=False,
-    endings=(),
+    tasks=(),
     norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"),
     mlp=plain,
 ).register("nanochat")

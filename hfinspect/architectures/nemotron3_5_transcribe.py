@@ -63,8 +63,8 @@ def generation(c: ModelConfig) -> Module:
     diarization, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
     upsample, head = when.inside("upsampler"), Component.HEAD
-    width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
-    classes = Conv(width, pieces, 1, dims=1, component=head)
+    width, tokens = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
+    classes = Conv(width, tokens, 1, dims=1, component=head)
     sorting = Module(
         "SortformerModules",
         first_hidden_to_hidden=diarization.inside("classifier", "dense"),

@@ -38,8 +38,8 @@ def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
 
 def prompted(c: ModelConfig) -> Module:
     h = c.section("encoder_config").dim("hidden_size", default=1024)
-    inner, seen = c.dim("prompt_intermediate_size", default=2048), c.dim("num_prompts", default=128)
-    parts = {"linear_1": Linear(h + seen, inner), "act": Activation("ReLU")}
+    inner, hot = c.dim("prompt_intermediate_size", default=2048), c.dim("num_prompts", default=128)
+    parts = {"linear_1": Linear(h + hot, inner), "act": Activation("ReLU")}
     parts["linear_2"], to = Linear(inner, h), Component.PROJECTOR
     prompt = Module(f"{_LATER}PromptProjector", parts, component=to)
     return rnnt(c, _LATER, 13088).adding(prompt_projector=prompt)

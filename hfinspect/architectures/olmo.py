@@ -4,5 +4,5 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..trees.modules import Activation
 
 Decoder(
-    "Olmo", endings=SEQUENCE_HEAD, norm=lambda _d, _c, _size: Activation("OlmoLayerNorm")
+    "Olmo", tasks=SEQUENCE_HEAD, norm=lambda _d, _c, _size: Activation("OlmoLayerNorm")
 ).register("olmo")

@@ -4,5 +4,5 @@ preceding them, and span all query or key heads at once inside attention."""
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, post_norm
 
 OLMO2 = Decoder(
-    "Olmo2", qk_norm=True, whole_norm=True, layer=post_norm, endings=SEQUENCE_HEAD
+    "Olmo2", qk_norm=True, whole_norm=True, layer=post_norm, tasks=SEQUENCE_HEAD
 ).register("olmo2")

@@ -42,10 +42,10 @@ def _delta_net(d: Decoder, c: ModelConfig) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     linear = kind == "linear_attention"
-    own = "attention_layer_norm" if linear else "post_feedforward_layernorm"
+    norm_name = "attention_layer_norm" if linear else "post_feedforward_layernorm"
     attention, name = None if linear else d.attention(d, c), "Linear" if linear else ""
     block = Module(f"OlmoHybrid{name}AttentionDecoderLayer", self_attn=attention, mlp=d.mlp(d, c))
-    block.adding(**d.norms(c, *sorted(("feedforward_layer_norm", own))))
+    block.adding(**d.norms(c, *sorted(("feedforward_layer_norm", norm_name))))
     return block.adding(linear_attn=_delta_net(d, c) if linear else None)
 
 
@@ -60,7 +60,7 @@ Decoder(
     qk_norm=True,
     whole_norm=True,
     rotary=False,
-    endings=(),
+    tasks=(),
     layer=_layer,
     kinds=words(_usual),
 ).register("olmo_hybrid")

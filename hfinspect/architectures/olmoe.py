@@ -6,7 +6,7 @@ from ..layers.mixtures import counts, qwen
 Decoder(
     "Olmoe",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=adding(
         grouped,
         q_norm=normed,

@@ -90,8 +90,8 @@ def model(c: ModelConfig) -> Module:
     to = Weight(*sizes, component=Component.PROJECTOR)
     text = auto_model(c.section("text_config"), default_type="clip_text_model", part="text")
     words = Module(f"{_NAME}LanguageBackbone", text_projection=to, model=text)
-    seen = {"vision_backbone": vision, "language_backbone": words}
-    parts = {**seen, "encoder": encoder(c, maps), "decoder": decoder(c)}
+    backbones = {"vision_backbone": vision, "language_backbone": words}
+    parts = {**backbones, "encoder": encoder(c, maps), "decoder": decoder(c)}
     return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 

@@ -24,12 +24,12 @@ def _mlp(sizes: list[int], component: Component) -> nn.Module:
 
 def decoder(c: ModelConfig) -> nn.Module:
     """Layers in which queries first read the task, and in which they look at the picture."""
-    d, seen, part = _hidden(c), c.dim("conv_dim", default=256), f"{_NAME}TransformerDecoder"
+    d, conv_width, part = _hidden(c), c.dim("conv_dim", default=256), f"{_NAME}TransformerDecoder"
     heads(c, "num_attention_heads", d, "hidden_dim")
-    own, look, normed = clip_attention(f"{_NAME}Attention", d), multihead_attention(d), norm(c, d)
+    plain, look, normed = clip_attention(f"{_NAME}Attention", d), multihead_attention(d), norm(c, d)
     feed = up_down(d, c.dim("dim_feedforward", default=2048), "linear1", "linear2")
     cross = nn.Module(f"{part}CrossAttentionLayer", multihead_attn=look, norm=normed)
-    selves = nn.Module(f"{part}SelfAttentionLayer", self_attn=own, norm=normed)
+    selves = nn.Module(f"{part}SelfAttentionLayer", self_attn=plain, norm=normed)
     forward = nn.Module(f"{part}FFNLayer", {**feed, "norm": normed})
     query = nn.Module(f"{part}Layer", cross_attn=cross, self_attn=selves, ffn=forward)
     task = {"self_attn": look, "multihead_attn": look, **feed}
@@ -44,7 +44,7 @@ def decoder(c: ModelConfig) -> nn.Module:
         decoder_norm=normed,
         # One less than the config says: the queries themselves predict first.
         layers=nn.Layers.of(deep - 1, query),
-        query_input_projection=nn.Conv(seen, d, 1, component=Component.PROJECTOR),
+        query_input_projection=nn.Conv(conv_width, d, 1, component=Component.PROJECTOR),
         class_embed=classifier(d, c.num_labels + 1),
         mask_embed=_mlp([d, d, d, c.dim("mask_dim", default=256)], Component.EMBEDDING),
     )
@@ -52,7 +52,7 @@ def decoder(c: ModelConfig) -> nn.Module:
 
 def text_mapper(c: ModelConfig) -> nn.Module:
     at, d = "text_encoder", c.dim("text_encoder_width", default=256)
-    deep, own = c.count(f"{at}_num_layers", default=6), c.count(f"{at}_n_ctx", default=16)
+    deep, contexts = c.count(f"{at}_num_layers", default=6), c.count(f"{at}_n_ctx", default=16)
     length = c.dim(f"{at}_context_length", default=77)
     parts = {"self_attn": multihead_attention(d), "layer_norm1": norm(c, d)}
     parts |= {"mlp": nn.Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}), "layer_norm2": norm(c, d)}
@@ -70,7 +70,7 @@ def text_mapper(c: ModelConfig) -> nn.Module:
         f"{_NAME}TextMapper",
         text_encoder=encoder,
         text_projector=_mlp([d, *[_hidden(c)] * between], Component.PROJECTOR),
-        prompt_ctx=nn.Embedding(own, d, kind="position") if own else None,
+        prompt_ctx=nn.Embedding(contexts, d, kind="position") if contexts else None,
         part="text",
     )
 
@@ -97,8 +97,8 @@ def model(c: ModelConfig) -> nn.Module:
 
 
 def loss(c: ModelConfig) -> nn.Module:
-    scaled = "contrastive_temperature" not in c.values or c.has("contrastive_temperature")
-    return criterion(c, _NAME, nn.Parameter((), dtype="F64", kind="scale") if scaled else None)
+    has_scale = "contrastive_temperature" not in c.values or c.has("contrastive_temperature")
+    return criterion(c, _NAME, nn.Parameter((), dtype="F64", kind="scale") if has_scale else None)
 
 
 register_headed("oneformer", _NAME, "ForUniversalSegmentation", model, criterion=loss)

@@ -10,8 +10,8 @@ _NAME = "OpenAIPrivacyFilter"
 
 
 def _model(c: ModelConfig) -> Module:
-    other = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
-    built = GPT_OSS.model(c.with_defaults(**{**config_defaults("openai_privacy_filter"), **other}))
+    extra = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
+    built = GPT_OSS.model(c.with_defaults(**{**config_defaults("openai_privacy_filter"), **extra}))
     return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
 
 

@@ -3,6 +3,6 @@ modeling_orion.py in OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same 
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, layer_norms
 
-Decoder("Orion", rotary=False, endings=SEQUENCE_HEAD, norm=layer_norms("rms_norm_eps")).register(
+Decoder("Orion", rotary=False, tasks=SEQUENCE_HEAD, norm=layer_norms("rms_norm_eps")).register(
     "orion", source="modeling_orion.py of OrionStarAI/Orion-14B-Base"
 )

@@ -5,8 +5,6 @@ from functools import partial
 from ..layers.decoders import with_frequencies
 from .internlm import INTERNLM
 
-INTERNLM.like(
-    "PanguEmbedded", endings=(), attention=partial(with_frequencies, dtype="F32")
-).register(
+INTERNLM.like("PanguEmbedded", tasks=(), attention=partial(with_frequencies, dtype="F32")).register(
     "PanguEmbedded", source="modeling_openpangu_dense.py and the index of openPangu-Embedded-7B"
 )

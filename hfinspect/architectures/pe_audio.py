@@ -19,15 +19,15 @@ _ENCODER = LLAMA.like(f"{_NAME}Encoder", **config_defaults("pe_audio"), qk_norm=
 
 def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
-    h, narrow, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
+    h, codes, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
     norm, name = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm"), f"{_NAME}Encoder"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
     block = Module(f"{_NAME}ConvBlock1d", steps)
     first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
     residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)
     embeds = {"dac_encoder": dac.encoder(codec, name=f"{_NAME}Dac")}
-    embeds["bottleneck"] = Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind)
-    embeds["data_proj"] = Linear(narrow, h, component=kind)
+    embeds["bottleneck"] = Conv(dac.hidden(codec), codes, 1, dims=1, component=kind)
+    embeds["data_proj"] = Linear(codes, h, component=kind)
     parts = {
         "embedder": Module(f"{name}Embedder", embeds),
         "patch_embedder": Module(patches, class_embedding=first, resnet_block=residual),
@@ -43,8 +43,8 @@ def model(c: ModelConfig, ending: str) -> Module:
     sound, width = c.section("audio_config"), text.dim("hidden_size")
     number = Weight(1, component=Component.OTHER)
 
-    def contrastive(seen: Dim) -> Module:
-        parts = {"layer_norm": LayerNorm(seen, eps=1e-6), "proj": Linear(seen, width, bias=False)}
+    def contrastive(size: Dim) -> Module:
+        parts = {"layer_norm": LayerNorm(size, eps=1e-6), "proj": Linear(size, width, bias=False)}
         return Module(f"{_NAME}ContrastiveHead", {**parts}, component=Component.HEAD)
 
     return Module(

@@ -26,7 +26,7 @@ PHI3 = Decoder(
     "Phi3",
     attention_bias=None,
     windows=lambda c: windows(c, None),
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=_attention,
     mlp=fused_mlp,
     layer=layer,

@@ -104,7 +104,7 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"embed_tokens_extend": both}
 
 
-PHI3.like(_NAME, rotary=False, windows=None, endings=(), further=_towers).register(
+PHI3.like(_NAME, rotary=False, windows=None, tasks=(), further=_towers).register(
     "phi4_multimodal", category="multimodal"
 )
 register_part("phi4_multimodal_audio", f"{_NAME}AudioModel", audio_model, "audio")

@@ -85,9 +85,7 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"embed_tokens_extend": both}
 
 
-phi3.PHI3.like(
-    _NAME, rotary=False, windows=None, layer=layer, endings=(), further=_towers
-).register(
+phi3.PHI3.like(_NAME, rotary=False, windows=None, layer=layer, tasks=(), further=_towers).register(
     "phi4mm",
     category="multimodal",
     source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",

@@ -11,7 +11,7 @@ _PHI = Decoder(
     **config_defaults("phimoe"),
     windows=lambda c: windows(c, None),
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     norm=layer_norms("rms_norm_eps"),
     layer=block_sparse,
     moe=m.mixtral(m.counts("num_local_experts", default=16), 2),

@@ -22,8 +22,8 @@ def _sees(c: ModelConfig) -> Module:
 
 def _acts(c: ModelConfig) -> Module:
     """Its table has as many words as PaliGemma's."""
-    seen = c.section("vlm_config", default=_VLM).section("text_config")
-    words = int(seen.dim("vocab_size", default=256000))
+    text = c.section("vlm_config", default=_VLM).section("text_config")
+    words = int(text.dim("vocab_size", default=256000))
     section = c.section("dit_config", default=config_defaults("pi0")).with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):

@@ -63,8 +63,8 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     def head(stride: int) -> Module:
         steps = max(1, int(math.log2(stride) - math.log2(strides[0])))
         larger = [Activation("Upsample")] * (int(stride) != int(strides[0]))
-        made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
-        return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(made)))
+        rows = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
+        return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(rows)))
 
     drawn = convolution(inner, outer, component=_H)
     mixed = {"scale_heads": ModuleList(map(head, strides)), "output_conv": drawn}
@@ -122,12 +122,12 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
     return base.adding(s2r_fusion=fusion)
 
 
-def made(name: str, build: BuildModel, first: int, detects: bool, c: ModelConfig) -> Module:
+def network(name: str, build: BuildModel, first: int, detects: bool, c: ModelConfig) -> Module:
     """Without a backbone_config, HGNetV2 from that stage on."""
     stages = [f"stage{i}" for i in range(first, 5)]
     usual = {"model_type": "hgnet_v2", "out_features": stages}
-    seen = c.section("backbone_config", default=usual)
-    base = build(c.with_defaults(backbone_config=seen.file_values), detects)
+    section = c.section("backbone_config", default=usual)
+    base = build(c.with_defaults(backbone_config=section.file_values), detects)
     if build is second or not detects:
         return base
     return Module(f"{name}ForObjectDetection", model=base, part="vision")
@@ -135,5 +135,5 @@ def made(name: str, build: BuildModel, first: int, detects: bool, c: ModelConfig
 
 for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
     prefix, kind = f"{_NAME}{version}", f"pp_doclayout_v{version}"
-    detector, model = (partial(made, prefix, build, first, detects) for detects in (True, False))
+    detector, model = (partial(network, prefix, build, first, detects) for detects in (True, False))
     register_pair(kind, prefix, detector, model, "vision", ending="ForObjectDetection")

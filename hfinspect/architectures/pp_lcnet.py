@@ -60,8 +60,8 @@ def act(c: ModelConfig) -> str:
 
 def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
     """A weight for each channel, from the mean of all: 2·C²/r weights and C/r + C biases."""
-    narrow = channels // c.dim("reduction", default=4)
-    first, last = Conv(channels, narrow, 1), Conv(narrow, channels, 1)
+    reduced = channels // c.dim("reduction", default=4)
+    first, last = Conv(channels, reduced, 1), Conv(reduced, channels, 1)
     row = ModuleList([first, Activation("ReLU"), last, Activation("Hardsigmoid")])
     parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), "convolutions": row}
     module = Module(f"{name}SqueezeExcitationModule", parts, component=Component.CONV)
@@ -113,11 +113,11 @@ def network(name: str, ending: str, c: ModelConfig) -> Module:
     stage_entries, fourth = stages(c, name), name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
     lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stage_entries]
-    blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
+    blocks = Layers(Module(f"{name}Block", {attribute: entries_of}) for entries_of in lists)
     if fourth:
         form = c.word("stem_type", "large", "small")
-        made = stem(name, c, (3, 48, 96), small=form == "small")
-        first = Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
+        stem_parts = stem(name, c, (3, 48, 96), small=form == "small")
+        first = Module(f"{name}{form.title()}Stem", stem_parts, component=Component.CONV)
     else:
         known = act(c) if name == "PPLCNet" else None
         first = conv_layer(name, 3, divisible(c, _stem(c)), 3, act=known)
@@ -132,7 +132,7 @@ def network(name: str, ending: str, c: ModelConfig) -> Module:
 
 
 for model_type, prefix in TYPES.items():
-    endings = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
-    classes = {f"{prefix}{ending}": partial(network, prefix, ending) for ending in endings}
+    tasks = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
+    classes = {f"{prefix}{ending}": partial(network, prefix, ending) for ending in tasks}
     hands_on(model_type, lambda c: staged(c, (_stem(c), *features(c))))
     register(model_type, classes, base=f"{prefix}Backbone", category="vision")

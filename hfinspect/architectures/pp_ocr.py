@@ -55,13 +55,13 @@ def _stage_widths(backbone: ModelConfig) -> tuple[Dim, ...]:
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
     """Every map at one width, then at a quarter of it; ``mobile``: widths of their own first."""
     d = c.dim("neck_out_channels", default=o.width)
-    seen = backbone(section(o, c), default_type="pp_lcnet_v3")[1] if mobile else ()
-    sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360), least=len(seen))
+    widths = backbone(section(o, c), default_type="pp_lcnet_v3")[1] if mobile else ()
+    sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360), least=len(widths))
 
     def weighed(width: Dim) -> nn.Module:
-        narrow = width // c.dim("reduction", default=4)
-        parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), "conv1": nn.Conv(width, narrow, 1)}
-        parts |= {"conv2": nn.Conv(narrow, width, 1), "act_fn": nn.Activation("ReLU")}
+        less = width // c.dim("reduction", default=4)
+        parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), "conv1": nn.Conv(width, less, 1)}
+        parts |= {"conv2": nn.Conv(less, width, 1), "act_fn": nn.Activation("ReLU")}
         return nn.Module(f"{o.name}SqueezeExcitationModule", parts)
 
     def residual(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
@@ -75,7 +75,7 @@ def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.
         last = separable(o.name, each, weighed(d // 4), nn.Conv(d, d // 4, 1, bias=False))
     lists = {"insert_conv": nn.ModuleList(first), "input_conv": nn.ModuleList([last] * len(sizes))}
     neck = {"neck": nn.Module(f"{o.name}Neck", lists, component=Component.CONV)}
-    widened = nn.ModuleList(nn.Conv(*both, 1) for both in zip(seen, sizes, strict=False))
+    widened = nn.ModuleList(nn.Conv(*both, 1) for both in zip(widths, sizes, strict=False))
     return {"layer": widened, **neck} if mobile else neck
 
 
@@ -85,9 +85,9 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
     with, the window first."""
     d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
     backbone = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
-    seen = _stage_widths(backbone)
+    widths = _stage_widths(backbone)
     if backbone.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
-        seen = backbone.dims("stage_out_channels", default=seen)
+        widths = backbone.dims("stage_out_channels", default=widths)
     quarter, blocks = d // 4, c.section("intraclass_block_config")
     count = c.count("intraclass_block_number", default=4)
     wide, side = (nn.Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
@@ -101,17 +101,17 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
         return nn.Conv(inputs, outputs, pair(sizes, "kernel", default=1))
 
     def block() -> nn.Module:
-        narrow = quarter // c.dim("reduce_factor", default=2)
-        parts = {"conv_reduce_channel": conv("reduce_channel", quarter, narrow)}
-        parts |= {name: conv(name, narrow, narrow) for name in _CROSSED}
-        back = _normed(o, conv("return_channel", narrow, quarter), quarter)
+        reduced = quarter // c.dim("reduce_factor", default=2)
+        parts = {"conv_reduce_channel": conv("reduce_channel", quarter, reduced)}
+        parts |= {name: conv(name, reduced, reduced) for name in _CROSSED}
+        back = _normed(o, conv("return_channel", reduced, quarter), quarter)
         return nn.Module(f"{o.name}IntraclassBlock", parts, conv_final=back)
 
     parts = {
-        "input_channel_adjustment_convolution": [nn.Conv(w, d, 1, bias=False) for w in seen],
-        "input_feature_projection_convolution": [wide] * len(seen),
-        "path_aggregation_head_convolution": [smaller] * (len(seen) - 1),
-        "path_aggregation_lateral_convolution": [side] * len(seen),
+        "input_channel_adjustment_convolution": [nn.Conv(w, d, 1, bias=False) for w in widths],
+        "input_feature_projection_convolution": [wide] * len(widths),
+        "path_aggregation_head_convolution": [smaller] * (len(widths) - 1),
+        "path_aggregation_lateral_convolution": [side] * len(widths),
         "intraclass_blocks": [block()] * int(count) if count else [],
     }
     lists = {name: nn.ModuleList(members) for name, members in parts.items()}
@@ -154,17 +154,17 @@ def _last_width(o: Ocr, c: ModelConfig) -> Dim:
 
 
 def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
-    d, seen, act = _width(c), _last_width(o, c), c.text("hidden_act", default="silu")
+    d, inputs, act = _width(c), _last_width(o, c), c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
     norm = nn.LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
-    sixth, narrow = "V6" in o.name, seen // 8
+    sixth, reduced = "V6" in o.name, inputs // 8
     to = partial(conv_layer, o.name, act=act if sixth else "silu")
     if sixth:
-        point = to(seen, d, 1)
+        point = to(inputs, d, 1)
         convolutions = [point, point, to(d, d, kernel, groups=d)]
     else:
-        point, back = to(narrow, d, 1), [to(d, seen, 1), to(2 * seen, narrow, kernel)]
-        convolutions = [to(seen, narrow, kernel), point, *back, point]
+        point, back = to(reduced, d, 1), [to(d, inputs, 1), to(2 * inputs, reduced, kernel)]
+        convolutions = [to(inputs, reduced, kernel), point, *back, point]
     inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
     heads(c, "num_attention_heads", d, "hidden_size")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
@@ -185,10 +185,10 @@ def line_head(o: Ocr, c: ModelConfig) -> nn.Module:
 
 
 def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
-    seen, norm = _last_width(o, c), nn.BatchNorm(_last_width(o, c), dims=1)
-    to = partial(nn.Conv, seen, seen, dims=1, bias=False)
-    convs = {"conv1": to(5, groups=seen), "norm1": norm, "conv2": to(1), "norm2": norm}
-    scores = {"fc1": nn.Linear(seen, _width(c)), "fc2": _characters(o, c)}
+    width, norm = _last_width(o, c), nn.BatchNorm(_last_width(o, c), dims=1)
+    to = partial(nn.Conv, width, width, dims=1, bias=False)
+    convs = {"conv1": to(5, groups=width), "norm1": norm, "conv2": to(1), "norm2": norm}
+    scores = {"fc1": nn.Linear(width, _width(c)), "fc2": _characters(o, c)}
     return nn.Module(f"{o.name}Head", {**convs, "act_fn": nn.Activation("Hardswish"), **scores})
 
 

@@ -12,7 +12,7 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
     """ECAPA-TDNN (Desplanques et al. 2020): a spectrogram of the speaker as one vector."""
     channels = c.dims("enc_channels", default=(256, 256, 256, 256, 768), least=1)
     kernels = c.dims("enc_kernel_sizes", default=(5, 3, 3, 3, 1), count=len(channels))
-    last, seen = channels[-1], c.dim("enc_attention_channels", default=64)
+    last, inner = channels[-1], c.dim("enc_attention_channels", default=64)
 
     def timed(inputs: int, outputs: int, kernel: int) -> nn.Module:
         return nn.Module("TimeDelayNetBlock", conv=nn.Conv(inputs, outputs, kernel, dims=1))
@@ -21,8 +21,8 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
     for (inputs, outputs), kernel in zip(pairwise(channels[:-1]), kernels[1:], strict=False):
         # Channels in ``scale`` groups, all but the first through a convolution of their own.
         scale = c.count("enc_res2net_scale", default=2, minimum=1)
-        narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
-        groups = nn.ModuleList([timed(narrow, narrow, kernel)] * (int(scale) - 1))
+        size, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
+        groups = nn.ModuleList([timed(size, size, kernel)] * (int(scale) - 1))
         grouped = nn.Module("Res2NetBlock", blocks=groups)
         down, up = nn.Conv(outputs, squeezed, 1, dims=1), nn.Conv(squeezed, outputs, 1, dims=1)
         squeeze = nn.Module("SqueezeExcitationBlock", conv1=down, conv2=up)
@@ -30,7 +30,7 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
         steps |= {"tdnn2": timed(outputs, outputs, 1), "se_block": squeeze}
         layers.append(nn.Module("SqueezeExcitationRes2NetBlock", steps))
     vector, embeds = c.dim("enc_dim", default=128), Component.EMBEDDING
-    statistics = {"tdnn": timed(3 * last, seen, 1), "conv": nn.Conv(seen, last, 1, dims=1)}
+    statistics = {"tdnn": timed(3 * last, inner, 1), "conv": nn.Conv(inner, last, 1, dims=1)}
     pooling = nn.Module("AttentiveStatisticsPooling", statistics)
     parts = {"blocks": nn.Layers(layers), "mfa": timed(last, last, kernels[-1]), "asp": pooling}
     fc = nn.Conv(2 * last, vector, 1, dims=1, component=embeds)

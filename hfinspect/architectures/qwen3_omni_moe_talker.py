@@ -43,16 +43,16 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     d = TALKER.like(TALKER.name, moe=partial(_moe, stacked=stacked))
     base = d.named(f"{NAME}TalkerModel", c)
     base.children["codec_embedding"] = base.children.pop("embed_tokens")
-    for own in ("DecoderLayer", "RotaryEmbedding"):
-        renamed(base, f"{NAME}ThinkerText{own}", f"{NAME}Talker{own}")
+    for ending in ("DecoderLayer", "RotaryEmbedding"):
+        renamed(base, f"{NAME}ThinkerText{ending}", f"{NAME}Talker{ending}")
     return base
 
 
 def talker(c: ModelConfig) -> nn.Module:
     predictor = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
-    text, seen = c.section("text_config"), c.dim("thinker_hidden_size", default=2048)
+    text, thinker_width = c.section("text_config"), c.dim("thinker_hidden_size", default=2048)
     inner = text.dim("intermediate_size", default=2048)
-    into, out = nn.Linear(seen, inner), nn.Linear(inner, TALKER.width(text))
+    into, out = nn.Linear(thinker_width, inner), nn.Linear(inner, TALKER.width(text))
     resize = nn.Module(f"{NAME}TalkerResizeMLP", linear_fc1=into, linear_fc2=out)
     resize.component = Component.PROJECTOR
     to = "talker.model.codec_embedding.weight" if c.tied(default=False) else None

@@ -44,7 +44,7 @@ Decoder(
     out_bias=True,
     kinds=_kinds,
     last_norm="final_norm",
-    endings=(),
+    tasks=(),
     mlp=lambda d, c: gated_mlp(
         "RecurrentGemmaMlp", d.width(c), d.inner(c) // 2, bias=True, act=_act(c)
     ),

@@ -35,9 +35,9 @@ def layer(c: ModelConfig, kind: str) -> Module:
     h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
     width = c.dim("num_attention_heads", default=12) * c.dim("attention_head_size", default=64)
     # Where it is hashed, queries are keys.
-    named = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
-    named["value"] = "value"
-    projections = {at: Linear(h, width, bias=False, kind=what) for at, what in named.items()}
+    kinds = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
+    kinds["value"] = "value"
+    projections = {at: Linear(h, width, bias=False, kind=what) for at, what in kinds.items()}
     act = activation(c.text("hidden_act", default="relu"))
     attention = Module(
         "ReformerAttention",

@@ -62,7 +62,7 @@ def projection(inputs: int, outputs: int, kernel: int = 1) -> nn.Module:
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
-    d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, "rt_detr_resnet")
+    d, e, (network, sizes) = width(c), width_inside(c), backbone_of(name, c, "rt_detr_resnet")
     act, deep = c.text("activation_function", default="silu"), c.count("decoder_layers", default=6)
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
     steps = len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1
@@ -72,8 +72,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     points = deformable.heads(c, "decoder_attention_heads", d) * per_head
     scale = nn.Buffer(per_head) if name == _SECOND else None
     cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
-    own, inner = clip_attention(f"{name}SelfAttention", d), c.dim("decoder_ffn_dim", default=1024)
-    layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
+    look, inner = clip_attention(f"{name}SelfAttention", d), c.dim("decoder_ffn_dim", default=1024)
+    layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, look, cross, eps=eps(c))
     places = predictor(name, (4, 2 * d, d))
     # Further maps are made from the encoder's last.
     maps = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
@@ -90,7 +90,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     return nn.Module(f"{name}Model", parts, decoder=decoder, part="vision")
 
 
-def seen(name: str, c: ModelConfig, kind: str) -> tuple[nn.Module, tuple[Dim, ...]]:
+def backbone_of(name: str, c: ModelConfig, kind: str) -> tuple[nn.Module, tuple[Dim, ...]]:
     """The backbone, with frozen norms unless the config says otherwise, and its maps' widths."""
     section = c.section("backbone_config", default={"model_type": kind, "out_indices": [2, 3, 4]})
     network, sizes = backbone(section, default_type=kind)

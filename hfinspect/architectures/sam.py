@@ -68,10 +68,10 @@ def prompts(name: str, c: ModelConfig, shared: nn.Module, points: nn.Module) -> 
     convs = {"conv1": half(1, quarter), "conv2": half(quarter, masked)}
     norms = {"layer_norm1": norm(name, quarter), "layer_norm2": norm(name, quarter * 4)}
     parts = {"activation": act, **convs, "conv3": nn.Conv(masked, d, 1), **norms}
-    seen = {"shared_embedding": shared, "mask_embed": nn.Module(f"{name}MaskEmbedding", parts)}
+    prompt = {"shared_embedding": shared, "mask_embed": nn.Module(f"{name}MaskEmbedding", parts)}
     one, at = nn.Embedding(1, d), Component.EMBEDDING
     tables = {"no_mask_embed": one, "point_embed": points, "not_a_point_embed": one}
-    return nn.Module(f"{name}PromptEncoder", {**seen, **tables}, component=at, part="vision")
+    return nn.Module(f"{name}PromptEncoder", {**prompt, **tables}, component=at, part="vision")
 
 
 def forward(
@@ -94,18 +94,18 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     """Prompts and picture look at each other; of each mask come the weights of its pixels."""
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
     down, wide = c.dim("attention_downsample_rate", default=2), c.dim("mlp_dim", default=2048)
-    narrow, depth = d // down if int(down) != 1 else d, c.count("num_hidden_layers", default=2)
+    reduced, depth = d // down if int(down) != 1 else d, c.count("num_hidden_layers", default=2)
     scored = d, c.dim("iou_head_hidden_dim", default=256), masks
     if name == "Sam":
         # The rate between streams is the block's own default, not the config's.
         make_mlp, mlp, out, inner = forward, _mlp(c, d, wide, "relu"), "out_proj", d // 2
         eps: float | None = c.number("layer_norm_eps", default=1e-6)
     else:  # whose config has no layer_norm_eps, and whose MLP is as deep as the transformer
-        make_mlp, out, inner, eps = partial(forward, act="relu"), "o_proj", narrow, None
+        make_mlp, out, inner, eps = partial(forward, act="relu"), "o_proj", reduced, None
         mlp = make_mlp((d, wide, d), depth)
     look = partial(narrowed_attention, f"{name}Attention", d, out=out)
-    (own, cross, last), normed = map(look, (d, inner, narrow)), nn.LayerNorm(d, eps=eps)
-    first = {"self_attn": own, "layer_norm1": normed, "cross_attn_token_to_image": cross}
+    (attention, cross, last), normed = map(look, (d, inner, reduced)), nn.LayerNorm(d, eps=eps)
+    first = {"self_attn": attention, "layer_norm1": normed, "cross_attn_token_to_image": cross}
     norms = {"layer_norm2": normed, "mlp": mlp, "layer_norm3": normed, "layer_norm4": normed}
     block = {**first, **norms, "cross_attn_image_to_token": cross}
     layers = nn.Layers.of(depth, nn.Module(f"{name}TwoWayAttentionBlock", block))
@@ -127,12 +127,12 @@ def model(c: ModelConfig) -> nn.Module:
     features, at = c.section("vision_config").dim("num_pos_feats", default=128), Component.EMBEDDING
     table = nn.Weight(2, features, component=at, kind="position")
     shared = nn.Module("SamPositionalEmbedding", positional_embedding=table)
-    own = tied_to(shared, "shared_image_embedding") if c.tied() else shared
+    positions = tied_to(shared, "shared_image_embedding") if c.tied() else shared
     return nn.Module(
         "SamModel",
         shared_image_embedding=shared,
         vision_encoder=vision_encoder(c.section("vision_config")),
-        prompt_encoder=prompts("Sam", prompt_config, own, points),
+        prompt_encoder=prompts("Sam", prompt_config, positions, points),
         mask_decoder=mask_decoder(c.section("mask_decoder_config")),
         part="vision",
     )

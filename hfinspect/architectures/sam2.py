@@ -45,9 +45,9 @@ def hiera(c: ModelConfig) -> nn.Module:
     if isinstance(c.raw(key), list):
         c.dims(key, count=2)  # of one, torch would make a filter of one axis
     table = partial(nn.Weight, 1, h, component=Component.EMBEDDING, kind="position")
-    seen = nn.Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch))
+    patches = nn.Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch))
     tables = {"pos_embed": table(*grid), "pos_embed_window": table(side, side)}
-    root = nn.Module("Sam2HieraDetModel", tables, patch_embed=seen, part="vision")
+    root = nn.Module("Sam2HieraDetModel", tables, patch_embed=patches, part="vision")
     return root.adding(blocks=nn.Layers(blocks))
 
 
@@ -87,8 +87,8 @@ def prompted(
     memoryless = nn.Weight(1, 1, width, component=Component.EMBEDDING)
     root = nn.Module("Sam2Model", parts, no_memory_embedding=memoryless, part="vision")
     root.adding(**memory)
-    seen = auto_model(vision, default_type=kind, part="vision") if kind else None
-    return renamed(root, "Sam2", name).adding(vision_encoder=seen)
+    tower = auto_model(vision, default_type=kind, part="vision") if kind else None
+    return renamed(root, "Sam2", name).adding(vision_encoder=tower)
 
 
 model = partial(prompted, kind="sam2_vision_model")

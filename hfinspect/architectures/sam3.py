@@ -29,10 +29,10 @@ def neck(c: ModelConfig) -> nn.Module:
     if not listed or any(isinstance(scale, bool) or scale not in [*up] for scale in scales):
         raise c.error(key, scales, "a list of 4, 2, 1 and 0.5")
     layers = []
-    for made, width in (up[scale] for scale in scales):
+    for upscaling, width in (up[scale] for scale in scales):
         convs = {"proj1": nn.Conv(width, out, 1), "proj2": nn.Conv(out, out, 3)}
-        scaled = nn.Module("Sam3FPNLayer", scale_layers=nn.ModuleList(made))
-        layers.append(scaled.adding(**convs))
+        layer = nn.Module("Sam3FPNLayer", scale_layers=nn.ModuleList(upscaling))
+        layers.append(layer.adding(**convs))
     parts = {"position_encoding": nn.Activation("Sam3SinePositionEmbedding")}
     parts["fpn_layers"] = nn.ModuleList(layers)
     return nn.Module("Sam3VisionNeck", parts, component=Component.CONV, part="vision")

@@ -17,11 +17,11 @@ _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
 width = size("memory_attention_hidden_size", default=256)
 
 
-def rope_attention(c: ModelConfig, seen: int | None = None) -> nn.Module:
-    """Keys and values of what is ``seen`` where that is another width."""
+def rope_attention(c: ModelConfig, context: int | None = None) -> nn.Module:
+    """Keys and values of a ``context`` where that is another width."""
     d, down = width(c), c.dim("memory_attention_downsample_rate", default=1)
     inner = d // down if int(down) != 1 else d
-    return narrowed_attention("Sam2RoPEAttention", d, inner, seen=seen)
+    return narrowed_attention("Sam2RoPEAttention", d, inner, context=context)
 
 
 def memory_encoder(c: ModelConfig, channels: Dim) -> nn.Module:
@@ -107,10 +107,10 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     """The tracker of a whole sam3_video as well."""
     if c.has("tracker_config") or c.model_type == "sam3_video":
         c = c.section("tracker_config")
-    seen = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
-    encoder = nn.Module(seen.class_name, backbone=seen["backbone"])
+    tower = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
+    encoder = nn.Module(tower.class_name, backbone=tower["backbone"])
     detector = nn.Module("Sam3Model", vision_encoder=encoder)
-    tracker = parts(name, c).adding(detector_model=detector, tracker_neck=seen["neck"])
+    tracker = parts(name, c).adding(detector_model=detector, tracker_neck=tower["neck"])
     return nn.Module(f"{name}Model", tracker_model=tracker, part="vision")
 
 

@@ -16,8 +16,8 @@ _ATTENTION: dict[str, NamedPart] = {
 def model(c: ModelConfig) -> Module:
     """attention_head_type ``multiquery``; otherwise GPT-2 itself."""
     shares = c.text("attention_head_type", default="multiquery") == "multiquery"
-    own = {"attention": _ATTENTION} if shares else {}
-    return GPT2.like("GPT2", **own).base(c).called("GPT2CustomModel")
+    differences = {"attention": _ATTENTION} if shares else {}
+    return GPT2.like("GPT2", **differences).base(c).called("GPT2CustomModel")
 
 
 _NAME = "GPT2LMHeadCustomModel"

@@ -7,7 +7,7 @@ from ..layers.latent_decoders import dense_first, latent, routed
 Decoder(
     "DeepseekV3",
     rotary=False,
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     attention=latent(query_rank=None),
     moe=routed(2048, 128, 8),
     kinds=dense_first(1),

@@ -27,7 +27,7 @@ _GLM = Decoder(
     **config_defaults("sarvam_moe"),
     table="word_embeddings",
     rotary=False,
-    endings=(),
+    tasks=(),
     attention=_attention,
     layer=lambda d, c, kind: mixed(d, c, d.attention(d, c), kind, self_attn="attention"),
     kinds=dense_first(1),

@@ -37,14 +37,14 @@ def model(c: ModelConfig) -> Module:
     count, heads = int(c.count("num_layers", default=18)), c.dim("num_attention_heads", default=18)
     width = heads * c.dim("attention_head_dim", default=64)
     patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
-    pooled, seen = c.dim("pooled_projection_dim", default=2048), c.dim("in_channels", default=16)
+    pooled, inputs = c.dim("pooled_projection_dim", default=2048), c.dim("in_channels", default=16)
     texts = c.dim("joint_attention_dim", default=4096)
     captions = c.dim("caption_projection_dim", default=1152)
     # null: positions are computed for the size at hand.
     computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
     positions = None if computed else Buffer(1, side * side, width, kind="position")
-    patches = {"pos_embed": positions, "proj": patch_conv(seen, width, (patch, patch))}
-    usual = seen if c.says("out_channels") else 16  # null: as many as come in
+    patches = {"pos_embed": positions, "proj": patch_conv(inputs, width, (patch, patch))}
+    usual = inputs if c.says("out_channels") else 16  # null: as many as come in
     pixels = patch * patch * c.dim("out_channels", default=usual)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]

@@ -32,5 +32,5 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     )
 
 
-SEW = WAV2VEC2.like("SEW", "sew", defaults=DEFAULTS, make_model=_model, endings=SHORT)
+SEW = WAV2VEC2.like("SEW", "sew", defaults=DEFAULTS, make_model=_model, tasks=SHORT)
 SEW.register("sew")

@@ -27,11 +27,11 @@ def register_towers(
         h, eps, act = _hidden(c), c.number("layer_norm_eps", default=1e-6), c.text("hidden_act")
         norm, reads = LayerNorm(h, eps=eps), side == "text"
         if reads:
-            seen = vision.text_embeddings(name, c, h, vocab_size=32000, positions=64)
+            embedding = vision.text_embeddings(name, c, h, vocab_size=32000, positions=64)
             head = Linear(h, c.dim("projection_size", default=h), component=Component.HEAD)
         else:
             # One learned query attends to all patches: torch's MultiheadAttention.
-            seen, inner = embeddings(c, h), c.dim("intermediate_size", default=3072)
+            embedding, inner = embeddings(c, h), c.dim("intermediate_size", default=3072)
             pools, look = f"{name}MultiheadAttentionPoolingHead", vision.multihead_attention(h)
             mlp = vision.plain_mlp(f"{name}MLP", h, inner, act=act)
             head = Module(pools, probe=Weight(1, 1, h), attention=look, layernorm=norm, mlp=mlp)
@@ -39,7 +39,7 @@ def register_towers(
         layers = vision.clip_layers(name, c, h, inner=3072, act="gelu_pytorch_tanh")
         last = "final_layer_norm" if reads else "post_layernorm"
         pooling = head if reads or c.flag("vision_use_head", default=True) else None
-        parts = {"embeddings": seen, "encoder": layers, last: norm}
+        parts = {"embeddings": embedding, "encoder": layers, last: norm}
         return Module(f"{name}{side.capitalize()}Model", parts, head=pooling, part=side)
 
     text, images = partial(tower, "text"), partial(tower, "vision")

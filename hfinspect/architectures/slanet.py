@@ -46,18 +46,18 @@ def pixels(c: ModelConfig) -> Module:
 
 
 def tower(c: ModelConfig) -> Module:
-    seen = vision_encoder(c.section("vision_config"))
+    tower = vision_encoder(c.section("vision_config"))
     less = Conv(c.dim("post_conv_in_channels", default=256), _seen(c, 512), 3, bias=False)
-    return Module("SLANeXtBackbone", vision_tower=seen, post_conv=less, part="vision")
+    return Module("SLANeXtBackbone", vision_tower=tower, post_conv=less, part="vision")
 
 
 vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
 
 
-def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
+def tags(name: str, inputs_default: int, hidden: int, c: ModelConfig) -> Module:
     """A cell of three gates, each of weights (H, inputs) and (H, H) and two biases, fed with what
     it looks at and with the last tag, and the scores of the next."""
-    inputs, h = _seen(c, seen), c.dim("hidden_size", default=hidden)
+    inputs, h = _seen(c, inputs_default), c.dim("hidden_size", default=hidden)
     count = c.dim("out_channels", default=50)
     sizes = {"weight_ih": (inputs + count,), "weight_hh": (h,), "bias_ih": (), "bias_hh": ()}
     gates = {name: Weight(3 * h, *size) for name, size in sizes.items()}

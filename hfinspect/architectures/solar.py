@@ -4,6 +4,6 @@ No class in transformers. Source: modeling_solar.py in upstage/solar-pro-preview
 from ..layers.decoders import SEQUENCE_HEAD
 from .llama import ORIGINAL
 
-ORIGINAL.like("Solar", endings=SEQUENCE_HEAD).register(
+ORIGINAL.like("Solar", tasks=SEQUENCE_HEAD).register(
     "solar", source="modeling_solar.py of upstage/solar-pro-preview-instruct"
 )

@@ -6,7 +6,7 @@ from ..layers.latent_decoders import routed
 Decoder(
     "SolarOpen",
     rotary=False,
-    endings=(),
+    tasks=(),
     moe=routed(1280, 128, 8),
     kinds=lambda _d, _c, layers: ["sparse"] * layers,
     predicts="sparse",

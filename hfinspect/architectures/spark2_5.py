@@ -16,6 +16,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-Decoder("Spark2_5", rotary=False, attention=_attention, table="embedding", endings=()).register(
+Decoder("Spark2_5", rotary=False, attention=_attention, table="embedding", tasks=()).register(
     "spark2_5", source="modeling_spark.py of Spark X2.5"
 )

@@ -18,10 +18,10 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
     numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
     layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
     repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
-    heads, given = per_block(c, "num_attention_heads", count, 32), c.raw(key) or [ROW] * count
-    if not isinstance(given, list) or len(given) != count:
-        raise c.error(key, given, f"{count} lists, one per level")
-    each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(given)}, c.path)
+    heads, listed = per_block(c, "num_attention_heads", count, 32), c.raw(key) or [ROW] * count
+    if not isinstance(listed, list) or len(listed) != count:
+        raise c.error(key, listed, f"{count} lists, one per level")
+    each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(listed)}, c.path)
     rows = [each.strings(at) for at in each.file_values]
     if unknown := {name for names in rows for name in names} - {*ROW}:
         raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
@@ -49,14 +49,14 @@ def model(c: ModelConfig) -> nn.Module:
     width, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
     inputs, outputs = (c.dim(f"{x}_channels", default=16) * area for x in ("in", "out"))
 
-    def image(seen: Dim | None) -> nn.Module | None:
-        if seen is None:
+    def image(inputs: Dim | None) -> nn.Module | None:
+        if inputs is None:
             return None
-        into, act, out = nn.Conv(seen, 4 * first, 1), nn.Activation("GELU"), (4 * first, first, 1)
+        into, act, out = nn.Conv(inputs, 4 * first, 1), nn.Activation("GELU"), (4 * first, first, 1)
         return nn.Sequential(into, act, nn.Conv(*out), bare_norm(first), component=to)
 
-    def linear(seen: Dim | None, outputs: Dim) -> nn.Module | None:
-        return None if seen is None else nn.Linear(seen, outputs, component=to)
+    def linear(inputs: Dim | None, outputs: Dim) -> nn.Module | None:
+        return None if inputs is None else nn.Linear(inputs, outputs, component=to)
 
     pooled, end = c.dim("clip_text_pooled_in_channels", default=1280), ends(inputs, first, outputs)
     parts: dict[str, nn.Module | None] = {

@@ -32,7 +32,7 @@ STABLELM = LLAMA.like(
     "StableLm",
     attention_bias=None,
     mlp_bias=None,
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     norm=layer_norms("layer_norm_eps"),
     attention=_attention,
     layer=_layer,

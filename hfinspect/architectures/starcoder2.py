@@ -8,7 +8,7 @@ Decoder(
     "Starcoder2",
     bias_key="use_bias",
     windows=lambda c: windows(c, None),
-    endings=LABEL_HEADS,
+    tasks=LABEL_HEADS,
     norm=layer_norms("norm_epsilon"),
     mlp=lambda d, c: two_layer_mlp(
         "Starcoder2MLP",

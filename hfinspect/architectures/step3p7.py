@@ -88,16 +88,16 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
     tokens are dense, with sliding attention where ``layer_types`` does not go on to them."""
     key, count = "num_attention_heads", int(_predicted(c))
     usual = c.dim(key, default=64)
-    other = c.section("attention_other_setting").dim(key, default=usual)  # the older spelling
-    heads = {"sliding_attention": c.dim("num_sliding_attention_heads", default=other)}
+    window = c.section("attention_other_setting").dim(key, default=usual)  # the older spelling
+    heads = {"sliding_attention": c.dim("num_sliding_attention_heads", default=window)}
     if c.has("per_layer_config"):
-        own = [layer_overrides(c, i).dim(key, default=usual) for i in range(layers)]
+        queries = [layer_overrides(c, i).dim(key, default=usual) for i in range(layers)]
     else:
         types = _per_layer(c, "layer_types", ["full_attention"] * layers)
-        own = [heads.get(kind, usual) for kind in types]
+        queries = [heads.get(kind, usual) for kind in types]
     listed = c.strings("layer_types", default=())[layers : layers + count] if count else ()
     more = [heads.get(kind, usual) for kind in listed or ("sliding_attention",) * count]
-    return [*zip(own, _mlp_types(c, layers), strict=True), *((query, "mtp") for query in more)]
+    return [*zip(queries, _mlp_types(c, layers), strict=True), *((query, "mtp") for query in more)]
 
 
 TEXT = Decoder(

@@ -16,11 +16,11 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
     bias = c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
     mlp = nn.Linear(2, 512), nn.Activation("ReLU"), nn.Linear(512, heads, bias=False)
-    own = nn.Module("Swin2SRSelfAttention", logit_scale=nn.Weight(heads, 1, 1, kind="scale"))
-    own.adding(continuous_position_bias_mlp=nn.Sequential(*mlp, kind="relative_position"))
+    attention = nn.Module("Swin2SRSelfAttention", logit_scale=nn.Weight(heads, 1, 1, kind="scale"))
+    attention.adding(continuous_position_bias_mlp=nn.Sequential(*mlp, kind="relative_position"))
     for kind in ("query", "key", "value"):
-        own.adding(**{kind: nn.Linear(width, width, bias and kind != "key", kind=kind)})
-    return vision.window_layer(c, "Swin2SR", width, own, ratio=2.0)
+        attention.adding(**{kind: nn.Linear(width, width, bias and kind != "key", kind=kind)})
+    return vision.window_layer(c, "Swin2SR", width, attention, ratio=2.0)
 
 
 def model(c: ModelConfig) -> nn.Module:
@@ -30,23 +30,23 @@ def model(c: ModelConfig) -> nn.Module:
     count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, usual)
     heads = c.dims("num_heads", default=usual, least=len(depths))
     # A stage closes with one convolution, or with three through a quarter of the width.
-    narrow, act, conv = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
-    three = nn.Conv(width, narrow, 3), act, nn.Conv(narrow, narrow, 1), act
-    kinds = {"1conv": conv, "3conv": nn.Sequential(*three, nn.Conv(narrow, width, 3))}
+    quarter, act, conv = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
+    three = nn.Conv(width, quarter, 3), act, nn.Conv(quarter, quarter, 1), act
+    kinds = {"1conv": conv, "3conv": nn.Sequential(*three, nn.Conv(quarter, width, 3))}
     closing = kinds.get(c.text("resi_connection", default="1conv") or "")
     patches = nn.Module("Swin2SRPatchEmbeddings", projection=vision.patch_conv(width, width, patch))
     last = {"conv": closing, "patch_embed": patches, "patch_unembed": unembed}
     pairs = zip(heads, depths, strict=False)
     layers = [nn.ModuleList([_layer(c, width, number)] * int(depth)) for number, depth in pairs]
-    stages = nn.Layers(nn.Module("Swin2SRStage", {"layers": made, **last}) for made in layers)
+    stages = nn.Layers(nn.Module("Swin2SRStage", {"layers": blocks, **last}) for blocks in layers)
     normed = nn.Module("Swin2SRPatchEmbeddings", patches.children, layernorm=nn.LayerNorm(width))
     places = nn.Weight(1, count, width, kind="position") if absolute else None
     drop = nn.Dropout(c.number("hidden_dropout_prob", default=0.0))
-    seen = {"position_embeddings": places, "patch_embeddings": normed, "dropout": drop}
+    parts = {"position_embeddings": places, "patch_embeddings": normed, "dropout": drop}
     return nn.Module(
         "Swin2SRModel",
         first_convolution=nn.Conv(_channels(c), width, 3),
-        embeddings=nn.Module("Swin2SREmbeddings", seen, component=Component.EMBEDDING),
+        embeddings=nn.Module("Swin2SREmbeddings", parts, component=Component.EMBEDDING),
         encoder=nn.Module("Swin2SREncoder", stages=stages),
         layernorm=nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
         patch_unembed=unembed,
@@ -69,10 +69,10 @@ def _doubling(c: ModelConfig, scale: int) -> nn.Module:
 
 def super_resolution(c: ModelConfig) -> nn.Module:
     """One of four upsamplers; the fifth has no size of its own."""
-    scale, width, seen = c.dim("upscale", default=2), _width(c), _channels(c)
+    scale, width, channels = c.dim("upscale", default=2), _width(c), _channels(c)
     root = nn.Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision")
     kind, act = c.text("upsampler", default="pixelshuffle"), nn.Activation("LeakyReLU")
-    out, shuffle = c.dim("num_channels_out", default=seen), nn.Activation("PixelShuffle")
+    out, shuffle = c.dim("num_channels_out", default=channels), nn.Activation("PixelShuffle")
     first = {"conv_before_upsample": nn.Conv(width, _FEATURES, 3), "activation": act}
     last = {"final_convolution": nn.Conv(_FEATURES, out, 3)}
     if kind in ("pixelshuffle", "pixelshuffle_aux"):
@@ -80,9 +80,9 @@ def super_resolution(c: ModelConfig) -> nn.Module:
     if kind == "pixelshuffle":
         name, parts = "PixelShuffleUpsampler", {**first, **last}
     elif kind == "pixelshuffle_aux":
-        small = {"conv_bicubic": nn.Conv(seen, _FEATURES, 3)}
+        small = {"conv_bicubic": nn.Conv(channels, _FEATURES, 3)}
         after = nn.Sequential(nn.Conv(3, _FEATURES, 3), act)
-        aux = {"conv_aux": nn.Conv(_FEATURES, seen, 3), "conv_after_aux": after}
+        aux = {"conv_aux": nn.Conv(_FEATURES, channels, 3), "conv_after_aux": after}
         name, parts = "PixelShuffleAuxUpsampler", {**small, **first, **aux, **last}
     elif kind == "pixelshuffledirect":
         parts = {"conv": nn.Conv(width, scale * scale * out, 3), "pixel_shuffle": shuffle}

@@ -65,7 +65,7 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None 
 
 def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Module:
     """``alone``: an encoder without a decoder, which may have cross-attention all the same."""
-    layers = own = c.count("num_layers", default=6)
+    layers = usual = c.count("num_layers", default=6)
     if alone:
         decoder = c.flag("is_decoder", default=False)
     elif decoder:  # The config class takes no other spelling into account here.
@@ -73,7 +73,7 @@ def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Modu
     first, rest = (block(c, decoder=decoder, positions=positions) for positions in (True, False))
     blocks = Layers([first, *[rest] * (int(layers) - 1)] if layers else [])
     # A StaticCache has as many layers as the encoder.
-    blocks.static = not decoder or int(layers) <= int(own)
+    blocks.static = not decoder or int(layers) <= int(usual)
     words = table(c, tied_to="shared.weight")
     parts = {"embed_tokens": words, "block": blocks, "final_layer_norm": _norms(c, _width(c))}
     return Module("T5Stack", parts, dropout=_dropout(c))

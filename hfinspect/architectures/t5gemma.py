@@ -51,8 +51,8 @@ def register_sides(
         width = d.width(c.section("decoder" if both else "encoder"))
         drop = Dropout(c.number("classifier_dropout_rate", default=0.0))
         head = {"dropout": drop, "out_proj": classifier(width, c.num_labels)}
-        seen = alone(c) if alone and not both else model(c)
-        return Module(name, model=seen, score=Module(f"{d.name}ClassificationHead", head))
+        base = alone(c) if alone and not both else model(c)
+        return Module(name, model=base, score=Module(f"{d.name}ClassificationHead", head))
 
     classes: dict[str, Builder] = {f"{d.name}ForConditionalGeneration": generation}
     classes |= {f"{d.name}Model": model} | ({f"{d.name}EncoderModel": alone} if alone else {})
@@ -61,12 +61,12 @@ def register_sides(
     register(model_type, classes, base_prefix="model", category="encoder-decoder")
 
 
-def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
-    """A layer of the decoder; ``seen`` is the width of the encoder's states."""
+def _seeing(d: Decoder, c: ModelConfig, kind: str, *, context: Dim) -> Module:
+    """A layer of the decoder; ``context`` is the width of the encoder's states."""
     heads, bias = d.heads(c), c.flag("attention_bias", default=False)
     across = grouped(d, c).called(f"{d.name}CrossAttention")
     for name, projected in (("k_proj", "key"), ("v_proj", "value")):
-        across.children[name] = Linear(seen, heads.kv * heads.dim, bias=bias, kind=projected)
+        across.children[name] = Linear(context, heads.kv * heads.dim, bias=bias, kind=projected)
     norms = d.norms(c, "pre_cross_attn_layernorm", "post_cross_attn_layernorm")
     return layer(d, c, kind, side="Decoder").adding(cross_attn=across, **norms)
 
@@ -77,7 +77,7 @@ def _side(d: Decoder, c: ModelConfig, key: str) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    decodes = SIDE.like("T5Gemma", layer=partial(_seeing, seen=SIDE.width(c.section("encoder"))))
+    decodes = SIDE.like("T5Gemma", layer=partial(_seeing, context=SIDE.width(c.section("encoder"))))
     both = {"encoder": _side(SIDE, c, "encoder"), "decoder": _side(decodes, c, "decoder")}
     return Module("T5GemmaModel", both)
 

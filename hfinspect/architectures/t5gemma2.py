@@ -16,8 +16,8 @@ _NAME = "T5Gemma2"
 def _decoding(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Its one attention keeps what it reads of both sides."""
     block, heads = t5gemma.layer(d, c, kind, side="Decoder", looks="Merged"), d.heads(c)
-    own = KeysValues(width := heads.kv * heads.dim, width, heads=heads.kv)
-    block.cache = own, replace(own, cross=True)
+    cache = KeysValues(width := heads.kv * heads.dim, width, heads=heads.kv)
+    block.cache = cache, replace(cache, cross=True)
     return block
 
 

@@ -33,5 +33,5 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
 
 _LABELLED: FormPart = partial(_model, labelled=True)
 _PARTS = {"ForImageClassification": _LABELLED, "Model": _model}
-_CLASSES = {f"TimmWrapper{ending}": {"timm_model": made} for ending, made in _PARTS.items()}
+_CLASSES = {f"TimmWrapper{ending}": {"timm_model": build} for ending, build in _PARTS.items()}
 register(timm.WRAPPER, composed(_CLASSES), category="vision")

@@ -27,8 +27,8 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
     if not isinstance(arguments, list) or not all(isinstance(at, dict) for at in arguments):
         raise c.error("relative_bias_args", arguments, "a list of arguments")
     heads, tables = c.dim("num_heads"), []
-    for i, given in enumerate(arguments):
-        one = ModelConfig(given, f"{c.path}relative_bias_args.{i}.")
+    for i, values in enumerate(arguments):
+        one = ModelConfig(values, f"{c.path}relative_bias_args.{i}.")
         kind = one.word("type", *_TYPES, default="none")
         buckets = one.dim("relative_attention_num_buckets", default=32)
         if one.flag("prefix_bucket", default=False) and not one.flag("expand", default=False):
@@ -40,12 +40,12 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -> Module:
-    own, patches = t5.stack(c, decoder=decoder).children, _patches(c)
+    t5_, patches = t5.stack(c, decoder=decoder).children, _patches(c)
     places = c.dim("max_2d_position_embeddings", default=1024)
     table = Embedding(places, c.dim("d_model"), kind="position")
     cells = {f"{side}_position_embeddings": table for side in "xy"}
     patches = patches if decoder else tied_to(patches, "patch_embed")
-    root = Module("T5Stack", {"embed_tokens": own["embed_tokens"], "embed_patches": patches, **own})
+    root = Module("T5Stack", {"embed_tokens": t5_["embed_tokens"], "embed_patches": patches, **t5_})
     placed = None if decoder else Module("T5CellEmbeddings", cells)
     return root.adding(cell_2d_embedding=placed, relative_bias=_relative(c, first))
 

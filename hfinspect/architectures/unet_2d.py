@@ -18,7 +18,7 @@ def model(c: ModelConfig) -> Module:
         head = width if c.says(head_of) and not c.has(head_of) else c.dim(head_of, default=8)
         return diffusion.attention(width, width // head * head, bias=True, groups=groups)
 
-    def made(rung: diffusion.Rung) -> Module:
+    def block(rung: diffusion.Rung) -> Module:
         if not rung.kind.startswith("Attn"):  # which takes a convolution whatever the key says
             return rung.block(residual)
         form = c.word("upsample_type" if rung.up else "downsample_type", "conv", "resnet")
@@ -34,25 +34,25 @@ def model(c: ModelConfig) -> Module:
     layers = [c.count("layers_per_block", default=2)] * len(channels)
     rungs = partial(diffusion.rungs, c, channels, layers, ("DownBlock2D", *["AttnDownBlock2D"] * 3))
     # What makes channels of the time, and how many.
-    time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
+    time_form, inputs = c.word("time_embedding_type", "positional", "fourier", "learned"), first
     projection = Activation("Timesteps")
     if time_form == "fourier":
-        drawn, seen = {"weight": Weight(first, component=Component.EMBEDDING)}, 2 * first
+        drawn, inputs = {"weight": Weight(first, component=Component.EMBEDDING)}, 2 * first
         projection = Module("GaussianFourierProjection", drawn)
     elif time_form == "learned":
         projection = Embedding(c.dim("num_train_timesteps"), first, kind=None)
     form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
     table = Embedding(count, time) if form is None and count is not None else None
-    times = diffusion.timestep_embedding(seen, time)
+    times = diffusion.timestep_embedding(inputs, time)
     classes = {"timestep": times, "identity": Activation("Identity")}
     parts: dict[str, Module | None] = {
         "conv_in": Conv(c.dim("in_channels", default=3), first, 3),
         "time_proj": projection,
         "time_embedding": times,
         "class_embedding": classes.get(form or "", table),
-        "down_blocks": Layers(map(made, rungs())),
+        "down_blocks": Layers(map(block, rungs())),
         "mid_block": middle,
-        "up_blocks": Layers(map(made, rungs(up=True))),
+        "up_blocks": Layers(map(block, rungs(up=True))),
         **diffusion.unet_end(c, first, residual, outputs=3),
     }
     return Module("UNet2DModel", parts, part="vision")

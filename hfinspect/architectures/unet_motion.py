@@ -79,9 +79,9 @@ def _middle(c: ModelConfig, ladder: Ladder, *, moving: bool) -> Module:
     depth = 1 if isinstance(ladder.depths[-1], tuple) else ladder.depths[-1]
     listed = partial(per_block, c, maximum=MAX_COUNT)
     deep = listed("transformer_layers_per_mid_block", count, depth)
-    seen = ladder.attentions(len(ladder.channels) - 1, count, deep, middle=True)
+    attentions = ladder.attentions(len(ladder.channels) - 1, count, deep, middle=True)
     kind = "UNetMidBlockCrossAttnMotion" if moving else "UNetMidBlock2DCrossAttn"
-    block = middle_block(width, ladder.residual, seen, kind=kind, resnets=count + 1)
+    block = middle_block(width, ladder.residual, attentions, kind=kind, resnets=count + 1)
     if moving:
         heads = per_block(c, _HEADS, len(ladder.channels), 8)[-1]
         over_time = listed("temporal_transformer_layers_per_mid_block", count, 1)
@@ -104,11 +104,11 @@ def model(c: ModelConfig) -> Module:
 
 def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
-    ladder, seen = _plain(c, control=True), c.dim("conditioning_channels", default=4)
+    ladder, size = _plain(c, control=True), c.dim("conditioning_channels", default=4)
     first, name = ladder.channels[0], "SparseControlNetConditioningEmbedding"
-    seen = seen + 1 if c.flag("concat_conditioning_mask", default=True) else seen
+    size = size + 1 if c.flag("concat_conditioning_mask", default=True) else size
     simple = c.flag("use_simplified_condition_embedding", default=True)
-    condition = Conv(seen, first, 3) if simple else condition_encoder(c, first, seen).called(name)
+    condition = Conv(size, first, 3) if simple else condition_encoder(c, first, size).called(name)
     down, middle = _moving(c, ladder, twice=False), _middle(c, ladder, moving=False)
     return control_net("SparseControlNetModel", ladder, condition, down, middle)
 

@@ -7,7 +7,7 @@ from ..layers.speech_encoders import SHORT
 from ..layers.speech_heads import linear
 from .wav2vec2 import PROJECTED, WAV2VEC2, pre_training, project_q
 
-_UNISPEECH = WAV2VEC2.like("UniSpeech", "unispeech", adapted=False, endings=SHORT)
+_UNISPEECH = WAV2VEC2.like("UniSpeech", "unispeech", adapted=False, tasks=SHORT)
 _HEADS = {
     "project_q": project_q,
     "project_hid": linear(PROJECTED, hidden),

@@ -23,7 +23,7 @@ _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", make_model=_model, a
 _FORM: dict[str, FormPart] = {
     "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),
     "unispeech_sat": _UNISPEECH.model,
-    "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)),
+    "quantizer": lambda c: quantizer(c, "UniSpeechSat", inputs=hidden(c)),
     "project_q": project_q,
     "project_hid": project_hid,
     "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),

@@ -53,17 +53,17 @@ TEXT = LLAMA.like(
 
 def _model(c: ModelConfig) -> Module:
     """Older files have the text under ``language_config``."""
-    named, vision = c.has("text_config") or not c.has("language_config"), c.section("vision_config")
-    text = c.section("text_config" if named else "language_config").read_as("unlimited_ocr_text")
+    newer, vision = c.has("text_config") or not c.has("language_config"), c.section("vision_config")
+    text = c.section("text_config" if newer else "language_config").read_as("unlimited_ocr_text")
     h, mark = TEXT.width(text), Weight(TEXT.width(text), component=Component.EMBEDDING)
     joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
-    seen = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
+    inputs = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
     return Module(
         "UnlimitedOcrModel",
         {
             "sam_model": _TOWERS["sam_encoder"](vision),
             "vision_model": _TOWERS["vision_encoder"](vision),
-            "projector": projector("Linear", layers=Linear(seen, h)),
+            "projector": projector("Linear", layers=Linear(inputs, h)),
             **TEXT.model(text).children,
             "view_seperator": mark,
             "image_newline": mark,

@@ -21,8 +21,8 @@ def segmentation(c: ModelConfig) -> Module:
     if c.flag("use_auxiliary_head", default=True):  # for training, from the third map
         if not c.has(key := "auxiliary_in_channels") and len(widths) < 3:
             raise c.error("backbone_config", f"{len(widths)} maps", "3 or more for the second head")
-        seen = c.dim(key, default=widths[2] if len(widths) > 2 else None)
-        second = plain_head(f"{_NAME}FCNHead", c, seen, _CONV)
+        inputs = c.dim(key, default=widths[2] if len(widths) > 2 else None)
+        second = plain_head(f"{_NAME}FCNHead", c, inputs, _CONV)
         convs = second.inside("convs")
         convs.called("Sequential" if convs.children else "Identity")
         root.adding(auxiliary_head=second)

@@ -6,4 +6,4 @@ from .gemma2 import GEMMA2
 _LAYER = arranged(
     self_attn=attends, mlp=feeds, input_layernorm=normed, pre_feedforward_layernorm=normed
 )
-GEMMA2.like("VaultGemma", rotary=False, endings=(), layer=_LAYER).register("vaultgemma")
+GEMMA2.like("VaultGemma", rotary=False, tasks=(), layer=_LAYER).register("vaultgemma")

@@ -42,7 +42,7 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
 def model(c: ModelConfig) -> Module:
     text, factor = decoder(c, "qwen2"), Weight(component=Component.OTHER)
     sound, frame = section(c, "audio_config", TYPE)
-    meaning, other = section(c, "semantic_model_config", ENCODER, 128)
+    meaning, meaning_encoder = section(c, "semantic_model_config", ENCODER, 128)
     h, text.base.part = text.hidden, "text"
     connect = partial(two_linears, "VibeVoiceMultiModalProjector", c, inner=h, out=h, act=_norm(h))
     return Module(
@@ -52,7 +52,7 @@ def model(c: ModelConfig) -> Module:
         language_model=text.base,
         multi_modal_projector=connect(frame),
         semantic_tokenizer_encoder=meaning,
-        semantic_connector=connect(other),
+        semantic_connector=connect(meaning_encoder),
         diffusion_head=diffusion_head(c.section("diffusion_head_config"), h, frame),
     )
 

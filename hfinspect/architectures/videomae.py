@@ -22,9 +22,9 @@ def _layers(c: ModelConfig, h: Dim, at: str, *, deep: int, heads: int, inner: in
 
 
 def model(c: ModelConfig) -> Module:
-    h, seen = _hidden(c), c.dim("num_channels", default=3)
+    h, channels = _hidden(c), c.dim("num_channels", default=3)
     tube = (c.dim("tubelet_size", default=2), *pair(c, "patch_size", default=16))
-    patches = Conv(seen, h, tube, dims=3, stride=tube, component=_TABLE, kind="patch")
+    patches = Conv(channels, h, tube, dims=3, stride=tube, component=_TABLE, kind="patch")
     patches = Module(f"{_NAME}PatchEmbeddings", projection=patches)
     mean, eps = c.flag("use_mean_pooling", default=True), c.number("layer_norm_eps", default=1e-12)
     layers = _layers(c, h, "", deep=12, heads=12, inner=3072)

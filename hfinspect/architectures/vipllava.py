@@ -11,9 +11,9 @@ def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     count = 5 if layers is None else len(layers) if isinstance(layers, list) else 1
     if not count:
         raise c.error("vision_feature_layer", layers, "one layer at least")
-    name, seen = "VipLlavaMultiModalProjector", count * width
-    norm = LayerNorm(seen, eps=c.number("projector_layernorm_eps", default=1e-5))
-    return two_linears(name, c, seen, text, text, projector_layernorm=norm)
+    name, inputs = "VipLlavaMultiModalProjector", count * width
+    norm = LayerNorm(inputs, eps=c.number("projector_layernorm_eps", default=1e-5))
+    return two_linears(name, c, inputs, text, text, projector_layernorm=norm)
 
 
 LLAVA.like("VipLlava", projector=_projector, text_ties=False).register("vipllava")

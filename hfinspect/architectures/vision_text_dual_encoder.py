@@ -10,12 +10,12 @@ _NAME = "VisionTextDualEncoderModel"
 
 
 def model(c: ModelConfig) -> Module:
-    seen = auto_model(c.section("vision_config"), default_type="vit", part="vision")
+    tower = auto_model(c.section("vision_config"), default_type="vit", part="vision")
     read = auto_model(c.section("text_config"), default_type="bert", part="text")
     shared = c.dim("projection_dim", default=512)
     to = partial(Linear, out_features=shared, bias=False, component=Component.PROJECTOR)
-    both = {"visual_projection": to(tower_width(seen)), "text_projection": to(text_width(read))}
-    towers = {"vision_model": seen, "text_model": read}
+    both = {"visual_projection": to(tower_width(tower)), "text_projection": to(text_width(read))}
+    towers = {"vision_model": tower, "text_model": read}
     return Module(_NAME, {**towers, **both}, logit_scale=Weight(kind="scale"))
 
 

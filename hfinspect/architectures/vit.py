@@ -17,9 +17,9 @@ def model(c: ModelConfig, *, pooling: bool = True, masked: bool = False) -> Modu
     attention = vision.google_attention("ViT", h, qkv_bias=bias, width=width)
     layer = vision.google_layer(c, "ViT", h, attention)
     layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
-    seen = vision.google_embeddings(c, "ViT", h, masked=masked)
+    table = vision.google_embeddings(c, "ViT", h, masked=masked)
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12))
-    parts = {"embeddings": seen, "encoder": Module("ViTEncoder", layer=layers), "layernorm": norm}
+    parts = {"embeddings": table, "encoder": Module("ViTEncoder", layer=layers), "layernorm": norm}
     root = Module("ViTModel", parts, part="vision")
     if not pooling:
         return root

@@ -47,8 +47,8 @@ def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
         look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
         if c.flag("use_relative_position_embeddings", default=False):
             for axis, length, side in zip("hw", image, patch, strict=True):
-                seen = window if windowed and window else length // side
-                offsets = Weight(2 * seen - 1, head, kind="relative_position")
+                span = window if windowed and window else length // side
+                offsets = Weight(2 * span - 1, head, kind="relative_position")
                 look.adding(**{f"rel_pos_{axis}": offsets})
         mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
         mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))

@@ -20,12 +20,12 @@ def model(c: ModelConfig) -> Module:
     maps = (section.dim("num_channels", default=3), *widths)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
-        Module("VitMatteFusionBlock", conv=conv(came + seen, made, 1))
-        for came, seen, made in zip(inputs, reversed(maps), fused, strict=False)
+        Module("VitMatteFusionBlock", conv=conv(came + pixels, outputs, 1))
+        for came, pixels, outputs in zip(inputs, reversed(maps), fused, strict=False)
     ]
     convs, head = ModuleList(conv(*both) for both in pairwise(maps)), Component.HEAD
-    seen = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
-    matting = Sequential(*seen, Conv(16, 1, 1, component=head))
+    convolved = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
+    matting = Sequential(*convolved, Conv(16, 1, 1, component=head))
     parts = {"convstream": Module("VitMatteConvStream", convs=convs)}
     parts["fusion_blocks"] = ModuleList(steps)
     parts["matting_head"] = Module("VitMatteHead", matting_convs=matting, component=head)

@@ -10,8 +10,8 @@ from ..trees import Dim, ModelConfig, Module, config_defaults, register_part
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
     """Four frames of the encoder's width are the width inside its MLP."""
-    seen = audio.dim("intermediate_size", "encoder_ffn_dim", default=5120)
-    return two_layer_projector("VoxtralMultiModalProjector", c, seen, text, bias=False)
+    inputs = audio.dim("intermediate_size", "encoder_ffn_dim", default=5120)
+    return two_layer_projector("VoxtralMultiModalProjector", c, inputs, text, bias=False)
 
 
 _tower = partial(encoder, "Voxtral", pooled=True)

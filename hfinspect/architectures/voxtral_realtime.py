@@ -13,9 +13,9 @@ _NAME = "VoxtralRealtime"
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, narrow = d.width(c), 32  # a width that is fixed in the class
-    parts = {"linear1": Linear(h, narrow, bias=False), "act_fn": Activation("GELU")}
-    parts["linear2"] = Linear(narrow, h, bias=False)
+    h, inner = d.width(c), 32  # a width that is fixed in the class
+    parts = {"linear1": Linear(h, inner, bias=False), "act_fn": Activation("GELU")}
+    parts["linear2"] = Linear(inner, h, bias=False)
     gate = Module(f"{d.name}AdaRmsNorm", parts, component=Component.MLP)
     return pre_norm(d, c, kind).adding(ada_rms_norm=gate)
 
@@ -36,15 +36,15 @@ _TEXT = LLAMA.like(
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     written, audio = c.section("text_config"), c.section("audio_config")
     text = ModelConfig({**config_defaults("voxtral_realtime"), **written.values}, written.path)
-    seen, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
-    seen = seen * c.dim("downsample_factor", default=4)
+    inputs, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
+    inputs = inputs * c.dim("downsample_factor", default=4)
     to = "language_model.model.embed_tokens.weight" if c.tied() else None
     words = to_words(h, text.dim("vocab_size"), to) if head else None
     name, projector = f"{_NAME}TextForCausalLM", f"{_NAME}MultiModalProjector"
     return {
         "audio_tower": builder(f"{_NAME}Encoder")(audio),
         "language_model": Module(name, model=_TEXT.model(text), lm_head=words, part="text"),
-        "multi_modal_projector": two_layer_projector(projector, c, seen, h, bias=False),
+        "multi_modal_projector": two_layer_projector(projector, c, inputs, h, bias=False),
     }
 
 

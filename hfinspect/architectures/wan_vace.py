@@ -37,15 +37,15 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
 def vace(c: ModelConfig) -> Module:
     """The blocks of the condition hand on what they find; the first takes the video as well."""
     count, width = c.count("num_layers", default=40), _inner(c)
-    seen = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
-    if 0 not in seen or max(seen) >= count:
+    layers = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
+    if 0 not in layers or max(layers) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
     channels = c.dim("in_channels", default=16)
     patches = _patches(c, c.dim("vace_in_channels", default=96))
     root = _wan(c, "WanVACETransformer3DModel", channels, channels, vace_patch_embedding=patches)
     parts, name = root.inside("blocks", "0").children, "WanVACETransformerBlock"
     out, into = (Linear(width, width, component=to) for to in (Component.MLP, Component.PROJECTOR))
-    later = [Module(name, parts, proj_out=out)] * (len(seen) - 1)
+    later = [Module(name, parts, proj_out=out)] * (len(layers) - 1)
     first = Module(name, parts, proj_out=out, proj_in=into)
     return root.adding(vace_blocks=Layers([first, *later]))
 

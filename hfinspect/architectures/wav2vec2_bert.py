@@ -49,7 +49,7 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}Model",
         masked_spec_embed=speech.masked_spec_embed(c),
-        feature_projection=speech.feature_projection(c, _NAME, seen=features),
+        feature_projection=speech.feature_projection(c, _NAME, inputs=features),
         encoder=Module(f"{_NAME}Encoder", layers=Layers.of(c.count("num_hidden_layers"), block)),
         adapter=speech.length_adapter(c, _NAME, adapter, count=1),
         intermediate_ffn=speech.feed_forward(c, _NAME, act="relu") if between else None,

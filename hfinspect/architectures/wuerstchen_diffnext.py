@@ -25,7 +25,7 @@ def model(c: ModelConfig) -> Module:
     effnet, count = Conv(c.dim("effnet_embd", default=16), condition, 1), len(widths)
     injected = c.flags("inject_effnet", default=(False, True, True, True), count=count)
     mapped = [str(i) for i, mapped in enumerate((*injected, *injected[::-1])) if mapped]
-    seen, end = c.dim("clip_embd", default=1024), ends(inputs, widths[0], outputs)
+    clip_width, end = c.dim("clip_embd", default=1024), ends(inputs, widths[0], outputs)
     heads = c.dims("nhead", default=(-1, 10, 20, 20), minimum=-1, count=count)
     repeats = c.dims("blocks", default=(4, 4, 14, 4), minimum=0, maximum=MAX_COUNT, count=count)
     words = c.strings("level_config", default=("CT", "CTA", "CTA", "CTA"), count=count)
@@ -44,7 +44,7 @@ def model(c: ModelConfig) -> Module:
     down, up = ([rung(i, width, up) for i, width in enumerate(widths)] for up in (False, True))
     root = Module(
         "WuerstchenDiffNeXt",
-        clip_mapper=Linear(seen, condition, component=Component.PROJECTOR),
+        clip_mapper=Linear(clip_width, condition, component=Component.PROJECTOR),
         effnet_mappers=Module("ModuleList", dict.fromkeys(mapped, effnet)),
         seq_norm=LayerNorm(condition, eps=1e-6, weight=False),
         embedding=end["embedding"],

@@ -48,8 +48,8 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
     heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
     meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
-    h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
-    states, kind = h + seen, Component.PROJECTOR
+    h, meaning = dac.hidden(heard), meant.dim("hidden_size", default=768)
+    states, kind = h + meaning, Component.PROJECTOR
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
     layer = Module(
         "XcodecVectorQuantization",
@@ -62,10 +62,10 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
     parts = {
         "acoustic_encoder": dac.encoder(heard),
         "acoustic_decoder": dac.decoder(heard).adding(tanh=Activation("Identity")),
-        **semantic(c, seen),
+        **semantic(c, meaning),
         "semantic_model": auto_model(meant, default_type="hubert"),
         "fc": Linear(states, states, component=kind),
-        "fc1": Linear(states, seen, component=kind),
+        "fc1": Linear(states, meaning, component=kind),
         "fc2": Linear(states, h, component=kind),
         "quantizer": Module(name, quantizers=books, component=Component.EMBEDDING),
     }

@@ -27,8 +27,8 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
     usual, kind, to = {"num_hidden_layers": 16}, "wav2vec2-bert", Component.CONV
     meant = c.section("semantic_model_config", default=usual).of_type(kind)
-    h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
-    plain, biased = (nn.Conv(seen, seen, 3, dims=1, bias=bias) for bias in (False, True))
+    h, states = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
+    plain, biased = (nn.Conv(states, states, 3, dims=1, bias=bias) for bias in (False, True))
     convs = {"conv1": plain, "conv2": biased, "conv3": biased, "conv4": plain}
     norm, act, conv = nn.GroupNorm(32, h, eps=1e-6), nn.Activation("SiLU"), nn.Conv(h, h, 3, dims=1)
     parts, relu = {"norm": norm, "activation": act, "conv": conv}, nn.Activation("ReLU")
@@ -37,7 +37,7 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
     decoder = nn.Module(
         "Xcodec2Decoder",
-        fc=nn.Linear(h + seen, h, component=Component.PROJECTOR),
+        fc=nn.Linear(h + states, h, component=Component.PROJECTOR),
         embed=nn.Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
         prior_net=residuals,
         rotary_emb=nn.Activation("Xcodec2RotaryEmbedding"),
@@ -56,7 +56,7 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
         semantic_encoder=auto_model(meant, default_type=kind),
         semantic_adapter=adapter,
         acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
-        fc_encoder=nn.Linear(h + seen, h + seen, component=Component.PROJECTOR),
+        fc_encoder=nn.Linear(h + states, h + states, component=Component.PROJECTOR),
         quantizer=nn.Module("Xcodec2Quantizer", {"quantizer": rounds, **ends}, component=at),
         acoustic_decoder=decoder,
         part="audio",

@@ -9,14 +9,14 @@ from .roberta import ROBERTA
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, factor = hidden(c), c.dim("adapter_reduction_factor", default=2)
-    narrow, block = h // factor, bert_layer(e, c)
-    if not narrow:
+    inner, block = h // factor, bert_layer(e, c)
+    if not inner:
         raise c.error("adapter_reduction_factor", int(factor), f"at most {int(h)}")
-    adapter = Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
+    adapter = Module("XmodAdapter", dense1=Linear(h, inner), dense2=Linear(inner, h))
     adapters = dict.fromkeys(c.strings("languages", default=("en_XX",)), adapter)
-    own = norm(c) if c.flag("adapter_layer_norm", default=False) else None
+    adapter_norm = norm(c) if c.flag("adapter_layer_norm", default=False) else None
     modules = Module("ModuleDict", adapters)
-    block.inside("output").adding(adapter_layer_norm=own, adapter_modules=modules)
+    block.inside("output").adding(adapter_layer_norm=adapter_norm, adapter_modules=modules)
     return block
 
 

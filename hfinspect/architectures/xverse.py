@@ -12,6 +12,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return with_frequencies(d, unread, dtype="F32", shown=True)
 
 
-Decoder("Xverse", attention_bias=None, rotary=False, endings=(), attention=_attention).register(
+Decoder("Xverse", attention_bias=None, rotary=False, tasks=(), attention=_attention).register(
     "xverse", source="modeling_xverse.py of xverse/XVERSE-13B; checked against transformers' Llama"
 )

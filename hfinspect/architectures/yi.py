@@ -8,6 +8,6 @@ Decoder(
     "Yi",
     attention_bias=None,
     rotary=False,
-    endings=SEQUENCE_HEAD,
+    tasks=SEQUENCE_HEAD,
     layer=lambda d, c, kind: mixed(d, c, d.attention(d, c), kind, **_NAMES),
 ).register("Yi", source="modeling_yi.py of 01-ai/Yi-6B; checked against transformers' Llama")

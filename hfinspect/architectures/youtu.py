@@ -3,4 +3,4 @@
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import latent
 
-Decoder("Youtu", rotary=False, endings=(), attention=latent()).register("youtu")
+Decoder("Youtu", rotary=False, tasks=(), attention=latent()).register("youtu")

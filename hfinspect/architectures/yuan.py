@@ -26,5 +26,5 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 Decoder(
-    "Yuan", tie_word_embeddings=True, rotary=False, endings=SEQUENCE_HEAD, attention=_attention
+    "Yuan", tie_word_embeddings=True, rotary=False, tasks=SEQUENCE_HEAD, attention=_attention
 ).register("yuan", source="yuan_hf_model.py of IEITYuan/Yuan2-2B-hf")

@@ -41,7 +41,7 @@ def _kinds(d: s.NamedDecoder, c: ModelConfig) -> list[str]:
     keys = ("layers_block_type", "layer_types")
     if not c.has(*keys):
         return ["mamba", "mamba", "hybrid", *usual]
-    listed = words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=keys[0], other=keys[1])
+    listed = words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=keys[0], older=keys[1])
     return list(listed(d, c, count))
 
 

@@ -16,7 +16,7 @@ from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequ
 _KINDS = words(  # configuration_zamba2.py
     lambda _c, i: "hybrid" if i in {6, 12, 18, 24, 30, 36, 42, 47, 51} else "mamba",
     key="layers_block_type",
-    other="layer_types",
+    older="layer_types",
 )
 #: Published models share one or two blocks; every block lists a slot for each hybrid layer.
 _MAX_BLOCKS = 16
@@ -61,9 +61,9 @@ def _shared_block(d: s.NamedDecoder, c: ModelConfig, block: int, uses: int) -> M
 
     def adapters(inputs: int, outputs: int) -> ModuleList:
         """One slot for each use of any block; only the uses of this block are filled."""
-        own = Sequential(Linear(inputs, rank, bias=False), Linear(rank, outputs, bias=False))
-        other = Activation("Identity")
-        return ModuleList(own if use % blocks == block else other for use in range(uses))
+        adapter = Sequential(Linear(inputs, rank, bias=False), Linear(rank, outputs, bias=False))
+        identity = Activation("Identity")
+        return ModuleList(adapter if use % blocks == block else identity for use in range(uses))
 
     adapted = "qkv" if c.flag("use_shared_attention_adapter", default=False) else ""
     slots = {f"linear_{name}_adapter_list": adapters(joined, joined) for name in adapted}

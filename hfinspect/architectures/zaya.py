@@ -85,7 +85,7 @@ Decoder(
     attention=_attention,
     layer=_layer,
     rotary=False,
-    endings=(),
+    tasks=(),
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
     further=lambda d, c: _scales(d, c, *(f"input_{name}" for name in _IN)),
 ).register("zaya", bias="lm_head_bias")

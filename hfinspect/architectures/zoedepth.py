@@ -61,7 +61,7 @@ def metric_head(c: ModelConfig) -> nn.Module:
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise c.error("bin_configurations", items, "a list of objects")
     bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(items)]
-    e, narrow, several = c.dim("bin_embedding_dim", default=128), _narrow(c), len(bins) > 1
+    e, inner, several = c.dim("bin_embedding_dim", default=128), _narrow(c), len(bins) > 1
     normed = c.word("bin_centers_type", "softplus", "normed") == "normed"
     act, name = ("ReLU", "AttractorLayer") if normed else ("Softplus", "AttractorLayerUnnormed")
 
@@ -69,13 +69,13 @@ def metric_head(c: ModelConfig) -> nn.Module:
         """What attracts the centres of the bins; normed points have a strength each as well."""
         return nn.ModuleList(_two(name, act, e, e, 2 * n if normed else n) for n in points)
 
-    seeds, head = partial(_two, "SeedBinRegressor", act, narrow), Component.HEAD
+    seeds, head = partial(_two, "SeedBinRegressor", act, inner), Component.HEAD
     points = c.dims("num_attractors", default=(16, 8, 4, 1), least=0 if several else _LEVELS)
     middle = e // 2 if several else Dim(128, "128")
     shared = {
-        "conv2": _conv(narrow, narrow, 1),
+        "conv2": _conv(inner, inner, 1),
         **(_chooser(c) if several else {}),
-        "seed_projector": _projector(narrow, middle, e),
+        "seed_projector": _projector(inner, middle, e),
         "projectors": nn.ModuleList([_projector(fused_width(c), middle, e)] * _LEVELS),
     }
     if not several:

@@ -137,10 +137,10 @@ def chosen(
 ) -> tuple[Rule, ...]:
     """Rules whose code begins with one of ``select`` (all, if none) and with none of ``ignore``;
     the longer prefix wins where both match. Raises UsageError for a prefix of no rule."""
-    wanted, unwanted = _prefixes(select), _prefixes(ignore)
+    chosen, unwanted = _prefixes(select), _prefixes(ignore)
     rules_chosen = []
     for code, item in rules().items():
-        best = _longest(code, wanted) if wanted else 0
+        best = _longest(code, chosen) if chosen else 0
         worst = _longest(code, unwanted)
         if best is None or (worst is not None and worst >= best):
             continue

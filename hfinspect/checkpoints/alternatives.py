@@ -44,13 +44,13 @@ def alternatives_to(
     On the Hub only single safetensors files under names of their own: what a conventional name
     says (``model.fp16.safetensors``) is believed there.
     """
-    taken = set(chosen)
+    chosen_paths = set(chosen)
     folder = chosen[0][: chosen[0].rfind("/") + 1] if chosen else ""
     alternatives: list[Alternative] = []
     room = MAX_LOCAL_FILES if local else MAX_HUB_FILES
     for item in candidates(files):
         paths = tuple(name.path for name in item.files)
-        if not paths or item.missing or not taken.isdisjoint(paths) or len(paths) > room:
+        if not paths or item.missing or not chosen_paths.isdisjoint(paths) or len(paths) > room:
             continue
         if same_bytes(chosen, paths, files):
             continue  # its hash has shown it already

@@ -92,8 +92,8 @@ def read_in_pieces(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, Folded
         content = decode_pairs(rest)
         if not isinstance(content, tuple):
             return None
-        named = [value for key, value in content if key == "weight_map"]
-        if named != [()]:
+        maps = [value for key, value in content if key == "weight_map"]
+        if maps != [()]:
             return None
         folded = _folded(_pieces(data, start, stop, piece))
     except StrictJsonError:
@@ -130,21 +130,21 @@ def _pieces(
         start, is_first = end + 1, False
 
 
-def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
+def _folded(parts: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
     """None where something else than strings is there, or a name twice. Raises
     TooManyShardsError."""
-    seen: set[object] = set()
+    all_shards: set[object] = set()
     numbers: defaultdict[tuple[str, object], int] = defaultdict(count().__next__)
     group_numbers = array("I")
     grouped: list[array[int]] = []
-    for pairs in pieces:
+    for pairs in parts:
         if not pairs:
             continue
         names, shards = zip(*pairs, strict=True)
         if set(map(type, shards)) != {str} or max(map(len, names)) > MAX_NAME_LENGTH:
             return None
-        seen.update(shards)
-        if len(seen) > MAX_SHARDS:
+        all_shards.update(shards)
+        if len(all_shards) > MAX_SHARDS:
             raise TooManyShardsError
         patterns, keys = fold_names(names)
         groups = list(map(numbers.__getitem__, zip(patterns, shards, strict=True)))
@@ -153,9 +153,9 @@ def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
             grouped.append(array("Q"))
         for group, key in zip(groups, keys, strict=True):
             grouped[group].append(key)
-    named = [(pattern, str(shard)) for pattern, shard in numbers]
-    patterns_of = zip((pattern for pattern, _ in named), grouped, strict=True)
-    return FoldedMap(named, group_numbers, grouped) if are_distinct(patterns_of) else None
+    groups_of = [(pattern, str(shard)) for pattern, shard in numbers]
+    patterns_of = zip((pattern for pattern, _ in groups_of), grouped, strict=True)
+    return FoldedMap(groups_of, group_numbers, grouped) if are_distinct(patterns_of) else None
 
 
 def named_shards(weight_map: Mapping[str, str]) -> set[str]:
@@ -186,7 +186,7 @@ def is_as_stored(weight_map: Mapping[str, str], shards: Iterable[Shard], folder:
         file = shard.file[len(folder) :]
         for kind, keys in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
             in_shards.setdefault((kind.pattern, file), []).append(keys)
-    named = dict(zip(weight_map.groups, weight_map.keys_of, strict=True))
-    return named.keys() == in_shards.keys() and all(
-        sorted(named[group]) == sorted(chain.from_iterable(own)) for group, own in in_shards.items()
+    keys_at = dict(zip(weight_map.groups, weight_map.keys_of, strict=True))
+    return keys_at.keys() == in_shards.keys() and all(
+        sorted(keys_at[at]) == sorted(chain.from_iterable(lists)) for at, lists in in_shards.items()
     )

@@ -211,8 +211,8 @@ def read_header(
         first = guess.bytes_for(format_name, reader.path, reader.size)
         first = at_hand or first
         if format_name == "safetensors":
-            seen = partial(guess.compare, reader.path)
-            shard, error = judge_header(reader, first_guess=first, keep=keep, seen=seen)
+            compare = partial(guess.compare, reader.path)
+            shard, error = judge_header(reader, first_guess=first, keep=keep, on_names=compare)
         else:
             shard = get_format(format_name).read_header(reader, first_guess=first)
     except HfinspectError as refused:

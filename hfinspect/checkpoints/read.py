@@ -110,8 +110,8 @@ def read_model(
         raise main_checkpoint
     declared = notes.declared(texts)
     folder = _beside(files, main, file).rstrip("/")
-    own = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
-    config = texts.pop(own if folder and own in small else "config.json", None)
+    config_path = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
+    config = texts.pop(config_path if folder and config_path in small else "config.json", None)
     error = None if config is None else _no_object("config.json", config)
     by_folder = dict(zip(folders, checkpoints, strict=True))
     if declared and layout is Layout.MODULES:

@@ -68,8 +68,8 @@ def with_class_ids(
     """
     if table is None or table.coverage == "part" or table.file.endswith("tokenizer.json"):
         return table
-    own, config = configs[0], {**configs[-1], **configs[0]}
-    name, kind = own.get("tokenizer_class") or model.get("tokenizer_class"), model.get("model_type")
+    top, config = configs[0], {**configs[-1], **configs[0]}
+    name, kind = top.get("tokenizer_class") or model.get("tokenizer_class"), model.get("model_type")
     classes, types = _layouts()
     stem = str(name).removesuffix("Fast").removesuffix("Tokenizer") if name else None
     layout = classes.get(types.get(str(kind), "") if stem is None else stem)
@@ -77,20 +77,20 @@ def with_class_ids(
         layout = None
     if layout is None and table.coverage == "all":
         return table
-    if not name and not kind and "auto_map" not in own:
+    if not name and not kind and "auto_map" not in top:
         return replace(table, coverage="all")
     if layout is None:
         return _unplaced(table)
-    differs = "" if _agree(layout, own, config) else layout.differs
+    differs = "" if _agree(layout, top, config) else layout.differs
     tokens = _tokens(table, layout, config) if layout.common or not differs else None
     ids = {token: number for number, token in enumerate(tokens or ())}
     if tokens is None or len(ids) != len(tokens) or not _in_order(layout, ids, config):
         return _unplaced(table, differs)
     roles = zip(ROLES, layout.roles.split(), strict=True)
-    named = {role: name for role, name in roles if name not in "-?"}
+    roles_of = {role: name for role, name in roles if name not in "-?"}
     coverage: Literal["part", "all"] = "part" if differs else "all"
     kind = "BPE" if layout.file == "vocab.txt" else table.kind
-    return replace(table, kind=kind, ids=ids, coverage=coverage, roles=named, differs=differs)
+    return replace(table, kind=kind, ids=ids, coverage=coverage, roles=roles_of, differs=differs)
 
 
 def _unplaced(table: TokenTable, differs: str = "") -> TokenTable:
@@ -98,14 +98,14 @@ def _unplaced(table: TokenTable, differs: str = "") -> TokenTable:
     return replace(table, ids={}, coverage="part", size=size, roles={}, differs=differs)
 
 
-def _agree(layout: PieceLayout, own: Mapping[str, object], config: Mapping[str, object]) -> bool:
+def _agree(layout: PieceLayout, first: Mapping[str, object], config: Mapping[str, object]) -> bool:
     """Whether releases do, of these files."""
     if layout.agree == "named":
         roles = zip(ROLES, layout.roles.split(), strict=True)
         return all(spelled_token(config.get(f"{role}_token")) for role, one in roles if one == "?")
     if layout.agree == "unnamed":
         return config.keys().isdisjoint(("mask_token", "mask_token_sent"))
-    return not layout.differs or (layout.agree == "listed" and _has(own))
+    return not layout.differs or (layout.agree == "listed" and _has(first))
 
 
 def _in_order(layout: PieceLayout, ids: Mapping[str, int], config: Mapping[str, object]) -> bool:
@@ -118,7 +118,7 @@ def _tokens(
     table: TokenTable, layout: PieceLayout, config: Mapping[str, object]
 ) -> list[str] | None:
     """All by id; None where the files say something else than the class."""
-    own = sorted(table.ids, key=table.ids.__getitem__)
+    tokens = sorted(table.ids, key=table.ids.__getitem__)
     fixed = layout.head or layout.keys
     tail = [one for one in layout.tail.split() if fixed or one not in table.ids]
     if layout.tail == _SENTINELS:
@@ -127,14 +127,14 @@ def _tokens(
             return None
         tail = [f"<extra_id_{number}>" for number in reversed(range(count))]
     if layout.file == "vocab.txt":  # a word and how often it occurs
-        own = [line.strip().rpartition(" ")[0] for line in own]
+        tokens = [line.strip().rpartition(" ")[0] for line in tokens]
     for role, token in zip(ROLES, layout.roles.split(), strict=True):
         if layout.head and (spelled_token(config.get(f"{role}_token")) or token) != token:
             return None  # releases differ where such a token gets another name
     if any(config.get(key, value) != value for key, value in layout.keys.items()):
         return None
-    complete = table.highest == len(own) - 1 and "" not in own
-    return [*layout.head.split(), *own[layout.without :], *tail] if complete else None
+    complete = table.highest == len(tokens) - 1 and "" not in tokens
+    return [*layout.head.split(), *tokens[layout.without :], *tail] if complete else None
 
 
 def role_tokens(
@@ -142,13 +142,13 @@ def role_tokens(
 ) -> Mapping[str, tuple[str, str]]:
     """Role -> its token and the file that names it, the first of ``configs``; the file is empty
     where only the tokenizer's class does."""
-    named = {role: (token, "") for role, token in (table.roles if table else {}).items()}
+    tokens = {role: (token, "") for role, token in (table.roles if table else {}).items()}
     for file, config in reversed(list(configs)):
         for role in ROLES:
             token = spelled_token(config.get(f"{role}_token"))
             if token is not None:
-                named[role] = (token, file)
-    return named
+                tokens[role] = (token, file)
+    return tokens
 
 
 def appended(
@@ -161,9 +161,9 @@ def appended(
         return []
     configs = list(configs)
     roles = role_tokens(table, configs)
-    named = [roles[role] for role in ROLES if role in roles]
+    names = [roles[role] for role in ROLES if role in roles]
     further = next((_further(file, config) for file, config in configs if _has(config)), None)
-    named += islice(further or (), MAX_ADDED)
+    names += islice(further or (), MAX_ADDED)
     known = {*table.ids, *table.assigned_ids, *(one.content for one in added)}
     numbers = (one.id for one in added if table.id_of(one.content) is None)
     following = max(
@@ -173,7 +173,7 @@ def appended(
         0,
     )
     tokens = []
-    for content, file in named:
+    for content, file in names:
         if content not in known:
             known.add(content)
             tokens.append(AddedToken(content, following, True, file, following))

@@ -196,8 +196,8 @@ def _of_tokenizer(path: str, value: Mapping[str, object]) -> TokenTable:
     if isinstance(vocab, dict):
         ids = _ids(vocab.items())
     elif isinstance(vocab, list):
-        pieces = ((item, at) for at, item in enumerate(vocab) if isinstance(item, list) and item)
-        ids = _ids((item[0], at) for item, at in pieces)
+        items = ((item, at) for at, item in enumerate(vocab) if isinstance(item, list) and item)
+        ids = _ids((item[0], at) for item, at in items)
     added = value.get("added_tokens")
     return TokenTable(path, _kind(model), ids, _added(path, added, ids))
 
@@ -280,7 +280,7 @@ def id_conflicts(table: TokenTable | None, added: Iterable[AddedToken]) -> Itera
     """Tokens that get another id than a file says, or the one of another token."""
     if table is None:
         return
-    taken = {number: token for token, number in table.ids.items()}
+    tokens = {number: token for token, number in table.ids.items()}
     for one in added:
         assigned = table.assigned_ids.get(one.content)
         token = clean(one.content, _SHOWN)
@@ -294,8 +294,8 @@ def id_conflicts(table: TokenTable | None, added: Iterable[AddedToken]) -> Itera
         elif assigned != one.id:
             text = f"{token} has id {one.id:,}; the tokenizers library gives it {assigned:,}"
             yield Finding(CONFLICT, text, one.file, severity="error")
-        elif taken.get(assigned, one.content) != one.content:
-            other = clean(taken[assigned], _SHOWN)
+        elif tokens.get(assigned, one.content) != one.content:
+            other = clean(tokens[assigned], _SHOWN)
             text = f"{token} has id {assigned:,}, which {other} of the vocabulary has too"
             yield Finding(CONFLICT, text, one.file, severity="error")
 

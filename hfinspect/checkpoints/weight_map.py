@@ -93,15 +93,15 @@ class Shards(NamedTuple):
 
 
 def shards_of(
-    own: Sequence[str], missing: tuple[str, ...], index: ShardIndex | None, files: Container[str]
+    paths: Sequence[str], missing: tuple[str, ...], index: ShardIndex | None, files: Container[str]
 ) -> Shards:
-    """The shards among ``files``: as the index says, or failing that their names (``own`` and
+    """The shards among ``files``: as the index says, or failing that their names (``paths`` and
     ``missing``)."""
     if index is None:
-        return Shards(tuple(path for path in own if path in files), missing)
-    named = dict.fromkeys(shard_paths(index))
+        return Shards(tuple(path for path in paths if path in files), missing)
+    indexed = dict.fromkeys(shard_paths(index))
     return Shards(
-        tuple(path for path in named if path in files),
-        tuple(path for path in named if path not in files),
-        tuple(path for path in own if path not in named),
+        tuple(path for path in indexed if path in files),
+        tuple(path for path in indexed if path not in files),
+        tuple(path for path in paths if path not in indexed),
     )

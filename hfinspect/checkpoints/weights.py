@@ -351,7 +351,7 @@ def read_weights(
         for one in running:
             one.go_on(None)
         results = _answered(source, running, tasks)
-        while any(one.wanted for one in running):
+        while any(one.tasks for one in running):
             _answered(source, running, ())
         return results, [one.result for one in running if one.result is not None]
 
@@ -361,27 +361,27 @@ class _Running:
     """A reading under way: what it wants next, or in the end its result."""
 
     rounds: Rounds
-    wanted: Sequence[Task] = ()
+    tasks: Sequence[Task] = ()
     result: Checkpoint | UnsupportedFormatError | None = None
 
     def go_on(self, answers: Sequence[object] | None) -> None:
         """``answers`` to what was wanted; None to begin."""
         try:
-            self.wanted = self.rounds.send(answers) if answers is not None else next(self.rounds)
+            self.tasks = self.rounds.send(answers) if answers is not None else next(self.rounds)
         except StopIteration as finished:
-            self.wanted, self.result = (), finished.value
+            self.tasks, self.result = (), finished.value
         except UnsupportedFormatError as refused:
-            self.wanted, self.result = (), refused
+            self.tasks, self.result = (), refused
 
 
 def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]) -> list[object]:
     """Ask what all want, at once; the results of ``tasks``."""
-    under_way = [one for one in running if one.wanted]
-    check_number(source, sum(len(one.wanted) for one in under_way))
-    answers = iter(source.gather([*tasks, *(task for one in under_way for task in one.wanted)]))
+    under_way = [one for one in running if one.tasks]
+    check_number(source, sum(len(one.tasks) for one in under_way))
+    answers = iter(source.gather([*tasks, *(task for one in under_way for task in one.tasks)]))
     results = [next(answers) for _ in tasks]
     for one in under_way:
-        one.go_on([next(answers) for _ in one.wanted])
+        one.go_on([next(answers) for _ in one.tasks])
     return results
 
 

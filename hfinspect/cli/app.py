@@ -78,8 +78,8 @@ class TidyCommand(_NarrowHelp, TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
         names = [str(p.metavar or p.name) for p in arguments]
-        pieces = zip(names, arguments, strict=True)
-        return ["[OPTIONS]", *(n if p.required else f"[{n}]" for n, p in pieces)]
+        pairs = zip(names, arguments, strict=True)
+        return ["[OPTIONS]", *(n if p.required else f"[{n}]" for n, p in pairs)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments without the Python type that newer versions of typer show after their name."""
@@ -116,8 +116,8 @@ def check_command(arguments: Sequence[str]) -> None:
 def needed(arguments: Sequence[str]) -> Sequence[str]:
     """The commands to set up: the one that is meant; all for help and for completion, which the
     shell requests by a variable."""
-    named = with_command(arguments)[:1]
-    return named if named and named[0] in COMMANDS and not completes() else COMMANDS
+    command = with_command(arguments)[:1]
+    return command if command and command[0] in COMMANDS and not completes() else COMMANDS
 
 
 def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:

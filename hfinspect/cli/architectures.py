@@ -27,12 +27,12 @@ def architectures(
     from ..trees.catalog import families, nothing_like
     from .output import emit
 
-    wanted = (search or "").lower()
+    text = (search or "").lower()
     matching = [
         family
         for family in families()
-        if any(wanted in name.lower() for name in (*family.model_types, *family.classes))
+        if any(text in name.lower() for name in (*family.model_types, *family.classes))
     ]
     if not matching:
-        raise nothing_like(wanted)
-    emit(format_, lambda: lay_out(matching, wanted), Architectures(matching).to_dict, output)
+        raise nothing_like(text)
+    emit(format_, lambda: lay_out(matching, text), Architectures(matching).to_dict, output)

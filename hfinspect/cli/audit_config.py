@@ -51,13 +51,13 @@ class AuditConfig(NamedTuple):
         )
 
 
-def find_config(targets: Sequence[str], named: Path | None) -> tuple[AuditConfig, str]:
+def find_config(targets: Sequence[str], config: Path | None) -> tuple[AuditConfig, str]:
     """The project's settings, and a remark where a file was passed over. Raises UsageError."""
-    if named is not None:
-        table = _table(named)
+    if config is not None:
+        table = _table(config)
         if table is None:
-            raise UsageError(f"--config {named}", "has no table [tool.hfinspect]")
-        return _checked(named, table), ""
+            raise UsageError(f"--config {config}", "has no table [tool.hfinspect]")
+        return _checked(config, table), ""
     directory = Path.cwd()
     for folder in (directory, *directory.parents):
         path = folder / "pyproject.toml"

@@ -73,5 +73,5 @@ def _begin(target: str) -> Access | None:
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
     source = with_prefetch(access.open(ref))
-    source.wanted = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
+    source.on_list = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
     return Access(client=client, sources={ref: source})

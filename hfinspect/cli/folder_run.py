@@ -81,19 +81,19 @@ def _scan(
 ) -> None:
     k, n = dataset.shard
     items = job.items if job.list_from is None else job.list_from(dataset.place)
-    own = (item for item in items if n == 1 or falls_to(item.target, k, n))
+    items_here = (item for item in items if n == 1 or falls_to(item.target, k, n))
     total = job.total if n == 1 else None
     if job.list_from is None:
-        dataset.check(own)
+        dataset.check(items_here)
         if n > 1:
             total = sum(falls_to(item.target, k, n) for item in job.items)
     left = None if total is None else max(total - tally.rows, 0)
     if tally.rows:
         plan.say(f"{there} {tally.rows:,} rows" + (f", {left:,} to go" if left else ""))
     if executor is not None:
-        _on_cluster(plan, job, executor, tally, dataset, _with_rows(own, known), left)
+        _on_cluster(plan, job, executor, tally, dataset, _with_rows(items_here, known), left)
     else:
-        rest = replace(job, items=_with_rows(dataset.left(own), known), total=left)
+        rest = replace(job, items=_with_rows(dataset.left(items_here), known), total=left)
         for _ in followed(plan, rest, None, tally, dataset.add):
             tally.rows = dataset.rows
     if not tally.enough:

@@ -54,15 +54,15 @@ def hint_of(error: HfinspectError, command: str = "COMMAND") -> str | None:
     return f"{hint} {typed}" if hint.endswith("?") else f"{hint}; {typed}"
 
 
-def meant(option: str, taken: Container[str]) -> str | None:
+def meant(option: str, options: Container[str]) -> str | None:
     """What to type for an option that a command does not have, or None for a word of no tool.
 
-    ``taken`` are the options that the command has.
+    ``options`` are the ones that the command has.
     """
     word = option.lstrip("-")
     of_memory = words_of_memory()
     for typed, words in (of_memory | _ELSEWHERE).items():
-        if word in words.split() and typed.split()[0] in taken:
+        if word in words.split() and typed.split()[0] in options:
             return f"did you mean {typed}?"
     for typed, words in of_memory.items():
         if word in words.split():

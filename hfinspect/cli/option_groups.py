@@ -69,18 +69,18 @@ def _typed(option: Option) -> str:
 
 def _taken(group: type[Any], values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a group, taken out of what was typed."""
-    taken = {}
+    values_of = {}
     options = options_of(group)
     for one in fields(group):
         if one.name not in options:
-            taken[one.name] = values.pop(one.name)
+            values_of[one.name] = values.pop(one.name)
             continue
         option = options[one.name][1]
         value = values.pop(_typed(option))
         if option.of_words is not None:
             value = option.of_words(value or ())
-        taken[one.name] = not value if one.default is True else value
-    return taken
+        values_of[one.name] = not value if one.default is True else value
+    return values_of
 
 
 def _of_words(hint: Any, option: Option) -> Any:

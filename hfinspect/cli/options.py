@@ -64,11 +64,11 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
                 raise _no_format_of(output, known)
             return value
         if is_typed and value in known and value not in meant:
-            endings = [ending for ending, formats in SUFFIXES.items() if value in formats]
+            suffixes = [ending for ending, formats in SUFFIXES.items() if value in formats]
             raise UsageError(
                 f"--format {value}",
                 f"contradicts --output {output}",
-                expected=f"a name that ends with {' or '.join(endings)}" if endings else None,
+                expected=f"a name that ends with {' or '.join(suffixes)}" if suffixes else None,
                 hint="without --format the ending decides",
             )
         if is_typed:
@@ -100,13 +100,13 @@ _INSTEAD: Final = {
 
 def _no_format_of(output: Path, known: Sequence[str]) -> UsageError:
     """Of an extension of another format: a table in ``z.png`` helps nobody."""
-    endings = [end for end, formats in SUFFIXES.items() if formats[0] in known]
+    suffixes = [end for end, formats in SUFFIXES.items() if formats[0] in known]
     near = _INSTEAD.get(output.suffix.lower())
     return UsageError(
         f"--output {output}",
         f"hfinspect does not write {output.suffix} files",
-        expected=f"a name that ends with {', '.join(endings)}",
-        hint=f"did you mean {output.with_suffix(near)}?" if near and near in endings else None,
+        expected=f"a name that ends with {', '.join(suffixes)}",
+        hint=f"did you mean {output.with_suffix(near)}?" if near and near in suffixes else None,
     )
 
 

@@ -108,8 +108,8 @@ def _in_our_words(error: Any) -> UsageError:
     if type(error).__name__ == "NoSuchOption" and context is not None:
         from .hints import meant
 
-        taken = {name for parameter in context.command.params for name in parameter.opts}
-        if known := meant(error.option_name, taken):
+        names = {name for parameter in context.command.params for name in parameter.opts}
+        if known := meant(error.option_name, names):
             text, hint = f"no such option: {error.option_name}", known
     return UsageError(command, text[:1].lower() + text[1:], hint=hint)
 

@@ -51,11 +51,11 @@ def make_plain(parameters: Sequence[Any]) -> None:
 
 
 def _typers(parameter: Any) -> Callable[[], Any]:
-    def made() -> Any:
+    def make() -> Any:
         parameter._runtime_param = None
         return parameter.get_runtime_param()
 
-    return made
+    return make
 
 
 def _within(

@@ -334,7 +334,7 @@ def _inspected(
             f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
         )
     work = RowWork(scan_options, chosen, bool(audits), refresh, request)
-    wanted = (*audits, *of_memory, *_named(columns))
+    named_too = (*audits, *of_memory, *_named(columns))
     if query:
         expand = ("sha", "siblings", "private", *INFO)
         list_from = partial(hub_targets, scan_options, query, limit, expand)
@@ -345,12 +345,12 @@ def _inspected(
             chosen,
             query,
             list_from,
-            wanted,
+            named_too,
             options=scan_options,
             memory_request=request,
         )
     targets = named_targets(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
     return Job(
-        targets, total, work, chosen, named=wanted, options=scan_options, memory_request=request
+        targets, total, work, chosen, named=named_too, options=scan_options, memory_request=request
     )

@@ -153,15 +153,15 @@ class ModelConfig:
 
     def _find(self, keys: Sequence[str]) -> tuple[str, Any]:
         """The first key with a value, as the file spells it, and the value."""
-        own = self._keys.own
+        aliases = self._keys.key_of
         read = _READ.get()
         if read is not None:
             for spelling in self._keys.spellings(keys):
                 read.add(tuple(self.path + key for key in spelling))
             # What the class knows, it reads, whether or not it says anything about tensors.
-            read.update((self.path + key, self.path + alias) for alias, key in own.items())
+            read.update((self.path + key, self.path + alias) for alias, key in aliases.items())
         for key in keys:
-            key = own.get(key, key)
+            key = aliases.get(key, key)
             value = self.values.get(key)
             if value is not None:
                 return self._aliased.get(key, key), value
@@ -174,7 +174,7 @@ class ModelConfig:
 
     def says(self, key: str) -> bool:
         """Whether the key is written down at all, be it as null."""
-        return self._keys.own.get(key, key) in self.values
+        return self._keys.key_of.get(key, key) in self.values
 
     def _note(self, keys: Sequence[str], key: str, value: int | list[Any]) -> None:
         """Write down what was read, under each of its spellings, if anyone wants to know."""
@@ -201,9 +201,9 @@ class ModelConfig:
 
     def _shared(self, key: str, heads: int) -> None:
         """Raises ConfigError where heads do not divide a width that the class wants them to."""
-        own = self._keys.own.get(key, key)
-        if own in self._keys.divides:
-            width, default = self._keys.divides[own]
+        canonical = self._keys.key_of.get(key, key)
+        if canonical in self._keys.divides:
+            width, default = self._keys.divides[canonical]
             own_width = self.values.get(width)
             if own_width is None or isinstance(own_width, int):
                 self.divided(default if own_width is None else own_width, heads, width, key)
@@ -313,16 +313,16 @@ class ModelConfig:
 
     def sections(self) -> tuple[ModelConfig, ...]:
         """Nested configs: those that are written down, and those that the class has without."""
-        own = (key for key in self._keys.sections if not self.says(key))
+        defaulted = (key for key in self._keys.sections if not self.says(key))
         written = (key for key, value in self.values.items() if isinstance(value, Mapping))
-        return tuple(self.section(key) for key in (*written, *own))
+        return tuple(self.section(key) for key in (*written, *defaulted))
 
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says; a null takes the default
         unless it stands for false (see ``flag``)."""
-        own, values = self._keys.own, dict(self.file_values)
+        aliases, values = self._keys.key_of, dict(self.file_values)
         for key, default in defaults.items():
-            key = own.get(key, key)
+            key = aliases.get(key, key)
             if values.get(key) is None and not (key in values and isinstance(default, bool)):
                 values[key] = default  # an alias that the file has still comes first
         return self._of(values, self.path, self.kind, fixed=self.fixed)
@@ -360,14 +360,14 @@ class ModelConfig:
 
     def brings(self, code: str) -> bool:
         """Whether ``auto_map`` names code of the repo's own with ``code`` in its path."""
-        named = self.raw("auto_map")
-        return isinstance(named, dict) and any(code in str(path) for path in named.values())
+        auto_map = self.raw("auto_map")
+        return isinstance(auto_map, dict) and any(code in str(path) for path in auto_map.values())
 
     @property
     def fields(self) -> ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""
-        own = self._keys.own
-        plain = {key: value for key, value in self.file_values.items() if key not in own}
+        aliases = self._keys.key_of
+        plain = {key: value for key, value in self.file_values.items() if key not in aliases}
         return self._of(plain, self.path, self.kind, fixed=self.fixed)
 
     # ---- keys that every family shares

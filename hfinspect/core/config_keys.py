@@ -18,12 +18,12 @@ from .records import dataclass
 
 @dataclass(frozen=True)
 class ConfigKeys:
-    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config, of which
-    the ``fixed`` are read by that type's class whatever model_type they name.
+    """``key_of`` maps alias -> key; ``sections`` maps key -> model_type of the nested config, of
+    which the ``fixed`` are read by that type's class whatever model_type they name.
     ``in_order``: aliases that replace only a key which stands before them in the file.
     ``divides`` maps a number of heads to the width that it must divide, and that one's default."""
 
-    own: Mapping[str, str] = field(default_factory=dict, hash=False)
+    key_of: Mapping[str, str] = field(default_factory=dict, hash=False)
     in_order: Collection[str] = ()
     sections: Mapping[str, str] = field(default_factory=dict, hash=False)
     fixed: Collection[str] = ()
@@ -31,7 +31,7 @@ class ConfigKeys:
 
     def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
         """key -> the alias that has a value; of two the one that stands later in the file."""
-        present = [name for name in self.own if values.get(name) is not None]
+        present = [name for name in self.key_of if values.get(name) is not None]
         if len(present) > 1 or any(alias in self.in_order for alias in present):
             places = {name: place for place, name in enumerate(values)}
             present.sort(key=lambda alias: places[alias])
@@ -39,24 +39,26 @@ class ConfigKeys:
                 alias
                 for alias in present
                 if alias not in self.in_order
-                or values.get(self.own[alias]) is None
-                or places[self.own[alias]] < places[alias]
+                or values.get(self.key_of[alias]) is None
+                or places[self.key_of[alias]] < places[alias]
             ]
-        return {self.own[alias]: alias for alias in present}
+        return {self.key_of[alias]: alias for alias in present}
 
     def resolved(self, values: Mapping[str, Any], aliased: Mapping[str, str]) -> Mapping[str, Any]:
         """The mapping with every value under the class's own key."""
-        if not any(name in values for name in self.own):
+        if not any(name in values for name in self.key_of):
             return values
-        by_own_name = {self.own.get(name, name): None for name in values}
-        by_own_name |= {name: value for name, value in values.items() if name not in self.own}
+        by_own_name = {self.key_of.get(name, name): None for name in values}
+        by_own_name |= {name: value for name, value in values.items() if name not in self.key_of}
         return by_own_name | {key: values[alias] for key, alias in aliased.items()}
 
     def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
         """What one getter reads, under the class's own keys; and each of them with its
         aliases."""
-        own_keys = tuple(dict.fromkeys(self.own.get(key, key) for key in keys))
-        aliases = [(key, *(a for a, own in self.own.items() if own == key)) for key in own_keys]
+        own_keys = tuple(dict.fromkeys(self.key_of.get(key, key) for key in keys))
+        aliases = [
+            (key, *(a for a, key_ in self.key_of.items() if key_ == key)) for key in own_keys
+        ]
         return [own_keys, *(names for names in aliases if len(names) > 1)]
 
 
@@ -105,9 +107,9 @@ def _fields() -> Mapping[str, Any]:
 def fields_of(model_type: str | None) -> frozenset[str]:
     """Every key that the config class of a model_type has, whether or not a tensor depends on it;
     nothing where transformers has no class for it. ``num_labels`` is a property of all classes."""
-    own = _fields()["fields"].get(model_type or "")
+    row = _fields()["fields"].get(model_type or "")
     return (
-        frozenset() if own is None else frozenset(f"{own} {_fields()['common']} num_labels".split())
+        frozenset() if row is None else frozenset(f"{row} {_fields()['common']} num_labels".split())
     )
 
 
@@ -121,8 +123,8 @@ def has_field(config: Mapping[str, Any], dotted: str) -> bool:
         place = place.get(key) if isinstance(place, Mapping) else None
         model_type = place.get("model_type") if isinstance(place, Mapping) else None
         keys = keys_of(kind)
-        own = keys.sections.get(key)
-        section = own if key in keys.fixed else _text(model_type) or own
+        default = keys.sections.get(key)
+        section = default if key in keys.fixed else _text(model_type) or default
         if section is None:
             return key in fields_of(kind)
         kind = section

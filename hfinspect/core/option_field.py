@@ -86,12 +86,12 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
     Type checkers see the arguments of the dataclass, ``help()`` and ``inspect.signature`` too. An
     argument that it does not have is a TypeError, which names the one that other tools call so.
     """
-    taken = _signature(cast("type[Any]", record))
+    fields = _signature(cast("type[Any]", record))
 
     def decorated(function: Callable[[C], R]) -> Callable[P, R]:
         name = function.__name__
         returned = function.__annotations__["return"]
-        signature = taken.replace(return_annotation=returned)
+        signature = fields.replace(return_annotation=returned)
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -104,7 +104,7 @@ def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable
             return function(record(*args, **kwargs))
 
         called.__signature__ = signature  # type: ignore[attr-defined]
-        annotations = {one.name: one.annotation for one in taken.parameters.values()}
+        annotations = {one.name: one.annotation for one in fields.parameters.values()}
         called.__annotations__ = {**annotations, "return": returned}
         return called
 

@@ -52,10 +52,10 @@ def _record(
 def _first_init(cls: Any) -> _Method:
     """An ``__init__`` that makes the real one take its place."""
 
-    def first(self: Any, *values: Any, **named: Any) -> None:
+    def first(self: Any, *values: Any, **keywords: Any) -> None:
         if cls.__init__ is first:
             cls.__init__ = _init_of(cls)
-        cls.__init__(self, *values, **named)
+        cls.__init__(self, *values, **keywords)
 
     return first
 
@@ -64,7 +64,7 @@ def _init_of(cls: type[Any]) -> _Method:
     """What the standard decorator would make: arguments in the order of the fields, defaults."""
     known: dict[str, object] = {"_set": _SET, "_missing": dataclasses.MISSING}
     arguments: list[str] = ["self"]
-    named: list[str] = []
+    keyword_only: list[str] = []
     body: list[str] = []
     for at, one in enumerate(dataclasses.fields(cls)):
         value, argument = one.name, one.name
@@ -76,14 +76,14 @@ def _init_of(cls: type[Any]) -> _Method:
             known[f"_default{at}"] = one.default
             argument += f"=_default{at}"
         if one.init:
-            (named if one.kw_only else arguments).append(argument)
+            (keyword_only if one.kw_only else arguments).append(argument)
         elif argument != one.name:
             value = argument.partition("=")[2] if value == one.name else f"_new{at}()"
         else:
             continue
         body.append(f" _set(self, {one.name!r}, {value})")
-    if named:
-        arguments += ["*", *named]
+    if keyword_only:
+        arguments += ["*", *keyword_only]
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
     text = f"def __init__({', '.join(arguments)}):\n" + "\n".join(body or [" pass"])

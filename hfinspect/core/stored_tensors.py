@@ -225,7 +225,7 @@ class StoredTensors(LazySequence[StoredTensor]):
         for pattern, form, nbytes in numbers:
             dtype, shape = meaning[form]
             kinds.append(StoredKind(pattern, dtype, shape, prod(shape), nbytes))
-        stored = cls(kinds, kind_numbers, [array("Q", own) for own in grouped], base)
+        stored = cls(kinds, kind_numbers, [array("Q", numbers) for numbers in grouped], base)
         if starts is not None and list(starts) != stored.starts():
             stored.own_offsets = array("Q", starts)
         return stored
@@ -318,5 +318,5 @@ def are_distinct(groups: Iterable[tuple[str, Sequence[int]]]) -> bool:
     for pattern, keys in groups:
         by_pattern.setdefault(pattern, []).append(keys)
     return all(
-        len(set(chain.from_iterable(own))) == sum(map(len, own)) for own in by_pattern.values()
+        len(set(chain.from_iterable(keys))) == sum(map(len, keys)) for keys in by_pattern.values()
     )

@@ -87,13 +87,13 @@ class Place(Generic[T]):
         if inner.count(None) < len(inner):  # the innermost list of layers gives the number
             columns[at_stack] = [
                 # A list right in a list has no name of its own: blocks.0 is that of blocks.0.1.
-                (head + own).rstrip(".") if own is not None else None if layer is None else stack
-                for own in inner
+                (head + text).rstrip(".") if text is not None else None if layer is None else stack
+                for text in inner
             ]
             if layer is not None:
                 columns[at_layer] = [
-                    number if own is not None else layer
-                    for own, number in zip(inner, numbers, strict=True)
+                    number if text is not None else layer
+                    for text, number in zip(inner, numbers, strict=True)
                 ]
         elif layer is not None:
             columns[at_stack], columns[at_layer] = repeat(stack), repeat(layer)
@@ -123,9 +123,9 @@ def _counted(items: Iterable[T | Place[T]]) -> Iterator[tuple[T, int]]:
 def _changed(
     items: Iterable[T | Place[T]],
     change: Callable[[Sequence[T]], Iterable[U]],
-    made: dict[int, Template[U]],
+    copies: dict[int, Template[U]],
 ) -> Iterator[U | Place[U]]:
-    """The items with every template changed that is not in ``made`` yet; empty ones left out."""
+    """The items with every template changed that is not in ``copies`` yet; empty ones left out."""
     loose: list[T] = []
     for item in items:
         if not isinstance(item, Place):
@@ -134,10 +134,10 @@ def _changed(
         yield from change(loose)
         loose = []
         template = item.template
-        if id(template) not in made:
-            made[id(template)] = Template(_changed(template.items, change, made))
-        if made[id(template)].items:
-            yield Place(made[id(template)], item.head, item.stack, item.layer)
+        if id(template) not in copies:
+            copies[id(template)] = Template(_changed(template.items, change, copies))
+        if copies[id(template)].items:
+            yield Place(copies[id(template)], item.head, item.stack, item.layer)
     yield from change(loose)
 
 

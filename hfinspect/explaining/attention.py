@@ -225,7 +225,7 @@ def _latent(block: AttentionBlock, ledger: Ledger) -> str:
         for q in weight.quantities()
     }
 
-    def named(key: str) -> str:
+    def value_of(key: str) -> str:
         quantity = known.get(key)
         if quantity is None and key == _FREE and "head_dim" in known and _ROTARY in known:
             head_dim, rotary = known["head_dim"], known[_ROTARY]
@@ -234,16 +234,16 @@ def _latent(block: AttentionBlock, ledger: Ledger) -> str:
         return f"{letters[quantity]} = {quantity.value:,}" if quantity else key
 
     query = (
-        f"queries pass through a latent of {named('q_lora_rank')}"
+        f"queries pass through a latent of {value_of('q_lora_rank')}"
         if "query_down" in block.weights
         else "queries are projected directly"
     )
     heads = "" if block.heads is None else f"{letters[block.heads]} = {block.heads.value:,} heads; "
     return (
         f"multi-head latent attention: {heads}{query}, keys and values through one of "
-        f"{named('kv_lora_rank')}; of each head {named(_FREE)} are free of position, "
-        f"{named(_ROTARY)} carry it (one key of that for all heads), and a value has "
-        f"{named('v_head_dim')}"
+        f"{value_of('kv_lora_rank')}; of each head {value_of(_FREE)} are free of position, "
+        f"{value_of(_ROTARY)} carry it (one key of that for all heads), and a value has "
+        f"{value_of('v_head_dim')}"
     )
 
 

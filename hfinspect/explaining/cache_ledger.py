@@ -69,13 +69,13 @@ def _derived(
         for ((item, _), _), count in zip(kinds, counts, strict=True)
     ]
     windows = [None if window is None else of_size(window) for (_, window), _ in kinds]
-    wanted = [*sums, *(window for window in windows if window is not None)]
-    letters = assign(quantity for one in wanted for quantity in one.quantities())
+    formulas = [*sums, *(window for window in windows if window is not None)]
+    letters = assign(quantity for one in formulas for quantity in one.quantities())
     writer = Writer(letters)
     lines = []
     for i, (((item, window), count), group) in enumerate(zip(kinds, cache.layers, strict=True)):
-        seen = windows[i]
-        shown = "" if seen is None or window is None else _window(writer, seen, window)
+        length = windows[i]
+        shown = "" if length is None or window is None else _window(writer, length, window)
         is_rows = isinstance(item, KeysValues)
         lines.append(
             CacheLine(

@@ -185,9 +185,9 @@ def _nodes(
             else:
                 nodes.extend(_folded(name, child, inner, layers))
             # Some lists hold a tensor under a name of its own.
-            named = {key: value for key, value in child.children.items() if not key.isdecimal()}
-            if named:
-                beside = _nodes(named, inner, layers.at(name))
+            others = {key: value for key, value in child.children.items() if not key.isdecimal()}
+            if others:
+                beside = _nodes(others, inner, layers.at(name))
                 nodes.append(CountBranch(name, child.class_name, beside))
         else:
             inside = _children(child, inner, layers.at(name))

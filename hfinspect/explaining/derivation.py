@@ -52,12 +52,12 @@ class Derivation:
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every unknown that a formula shows, in model order."""
-        seen: dict[Quantity, None] = {}
+        quantities: dict[Quantity, None] = {}
 
         def see(quantity: Quantity) -> None:
             for inner in quantity.quotient:
                 see(inner)
-            seen.setdefault(quantity)
+            quantities.setdefault(quantity)
 
         for _, leaf, times in self.all_leaves:
             for quantity in (*leaf.count.quantities(), *times.quantities()):
@@ -65,7 +65,7 @@ class Derivation:
         for block in self.blocks:
             for quantity in block.quantities():
                 see(quantity)
-        return tuple(seen)
+        return tuple(quantities)
 
     @cached_property
     def hidden(self) -> Quantity | None:
@@ -116,8 +116,8 @@ class Derivation:
         if not tied:
             return 0
         original_names = {spec.tied_to for spec in tied}
-        own = {spec.name for spec in heads if spec.name in original_names}
-        return sum(spec.parameters for spec in tied if spec.tied_to not in own)
+        originals = {spec.name for spec in heads if spec.name in original_names}
+        return sum(spec.parameters for spec in tied if spec.tied_to not in originals)
 
 
 def _stacks(branch: CountBranch) -> list[Stack]:

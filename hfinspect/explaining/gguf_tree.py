@@ -136,8 +136,8 @@ class _DeclaredSizes:
         self.config: dict[str, Any] = {}
         self.keys: dict[str, str] = {}
         self._lists: dict[str, list[Any]] = {}
-        for name, endings in _KEYS.items():
-            for key in (f"{architecture}.{ending}" for ending in endings.split(",")):
+        for name, keys in _KEYS.items():
+            for key in (f"{architecture}.{ending}" for ending in keys.split(",")):
                 self._take(name, key, metadata.get(key))
         facts = gguf_facts(metadata)
         if facts.vocabulary is not None:

@@ -53,11 +53,11 @@ class Ledger:
 
 def sections_of(tree: CountBranch, ledger: Ledger) -> tuple[Section, ...]:
     """Consecutive modules outside the layers, and each kind of layer, in model order."""
-    pieces = list(_pieces(tree, ""))
-    wrapper = _wrapper([piece.path for piece in pieces if isinstance(piece, _LedgerLayers)])
-    stacks = [i for i, piece in enumerate(pieces) if isinstance(piece, _LedgerLayers)]
+    entries = list(_pieces(tree, ""))
+    wrapper = _wrapper([piece.path for piece in entries if isinstance(piece, _LedgerLayers)])
+    stacks = [i for i, piece in enumerate(entries) if isinstance(piece, _LedgerLayers)]
     sections = []
-    for i, piece in enumerate(pieces):
+    for i, piece in enumerate(entries):
         if isinstance(piece, _LedgerLayers):
             sections.append(_layer_section(piece, ledger))
         else:

@@ -88,15 +88,15 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(\[[0-9]+\])?")
 def assign(quantities: Iterable[Quantity]) -> dict[Quantity, str]:
     """A letter for each quantity, in order of first appearance. No two share one, whatever case
     it is in."""
-    wanted = list(dict.fromkeys(quantities))
+    distinct = list(dict.fromkeys(quantities))
     letters: dict[Quantity, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     # Keys of the text model come first: they are what H and V mean to most readers.
-    for quantity in sorted(wanted, key=_is_nested):
-        letter = next(name for name in _candidates(quantity) if name.lower() not in taken)
+    for quantity in sorted(distinct, key=_is_nested):
+        letter = next(name for name in _candidates(quantity) if name.lower() not in used)
         letters[quantity] = letter
-        taken.add(letter.lower())
-    return {quantity: letters[quantity] for quantity in wanted}
+        used.add(letter.lower())
+    return {quantity: letters[quantity] for quantity in distinct}
 
 
 def meaning_of(quantity: Quantity) -> str:

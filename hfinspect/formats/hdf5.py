@@ -50,13 +50,13 @@ class _Root:
 
     def texts(self) -> dict[str, bytes]:
         texts: dict[str, bytes] = {}
-        seen = 0
+        count = 0
         for kind, data in self._messages(self._root_header()):
             if kind == _ATTRIBUTE_INFO and self._is_dense(data):
                 raise self._broken("its attributes lie in a heap, which is not followed")
             if kind == _ATTRIBUTE:
-                seen += 1
-                if seen > MAX_ATTRIBUTES:
+                count += 1
+                if count > MAX_ATTRIBUTES:
                     raise self._limit(f"its root group has more than {MAX_ATTRIBUTES:,} attributes")
                 attribute = self._attribute(data)
                 text = self._text(attribute)

@@ -43,13 +43,13 @@ class _ProtobufWalk:
         where = f"byte {self.cursor.position:,}"
         return FormatError(self.path, problem, rule="protobuf", where=where)
 
-    def message(self, stop: int, wanted: Wanted, depth: int) -> Iterator[tuple[str, bytes]]:
+    def message(self, stop: int, names: Wanted, depth: int) -> Iterator[tuple[str, bytes]]:
         if depth > MAX_DEPTH:
             raise LimitError(self.path, "nests messages", expected=f"{MAX_DEPTH} deep")
         while self.cursor.position < stop:
             number, kind = self._tag()
             if kind == _BYTES:
-                yield from self._value(stop, wanted.get(number), depth)
+                yield from self._value(stop, names.get(number), depth)
             elif not self._passed_over(number, kind, stop, depth):
                 raise self.malformed(f"a field has the wire type {kind}")
         if self.cursor.position != stop:
@@ -106,9 +106,9 @@ class _ProtobufWalk:
             yield from self.message(end, field, depth + 1)
 
 
-def fields(path: str, cursor: Cursor, size: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+def fields(path: str, cursor: Cursor, size: int, names: Wanted) -> Iterator[tuple[str, bytes]]:
     """(name, value) of every wanted field of the file, in order.
 
     A value longer than MAX_VALUE_BYTES is cut. Raises FormatError and LimitError.
     """
-    return _ProtobufWalk(path, cursor).message(size, wanted, 0)
+    return _ProtobufWalk(path, cursor).message(size, names, 0)

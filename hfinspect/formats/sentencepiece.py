@@ -63,11 +63,11 @@ def parse_sentencepiece(path: str, data: bytes) -> SentencePieces:
         for number, role in _ROLES.items()
         if isinstance(piece := training.get(number, _DEFAULT_PIECES[role]), bytes)
     }
-    wanted = {role: "unknown" if role == "unk" else "control" for role in names}
+    type_of = {role: "unknown" if role == "unk" else "control" for role in names}
     roles = {
         role: name
         for role, name in names.items()
-        if name in ids and types[ids[name]] == wanted[role]
+        if name in ids and types[ids[name]] == type_of[role]
     }
     algorithm = training.get(_MODEL_TYPE, 1)
     kind = _MODELS[algorithm - 1] if isinstance(algorithm, int) else _MODELS[0]

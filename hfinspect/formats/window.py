@@ -133,7 +133,7 @@ class Cursor:
         remaining = self.remaining()
         if remaining is not None and count > remaining:
             raise self.truncated(count)
-        wanted = max(missing, min(self._step, self._limit - self._read))
+        length = max(missing, min(self._step, self._limit - self._read))
         if self._read + missing > self._limit:
             raise LimitError(
                 self._reader.path,
@@ -142,7 +142,7 @@ class Cursor:
                 where=f"byte {self.position}",
             )
         end = self.start + len(self.buffer)
-        stop = end + wanted
+        stop = end + length
         size = self._reader.size
         more = self._reader.read(end, stop if size is None else min(stop, size))
         self._read += len(more)

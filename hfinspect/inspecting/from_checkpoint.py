@@ -250,9 +250,9 @@ def _variants(
     variants: Sequence[Variant], checkpoint: Checkpoint, parameters: int | None
 ) -> tuple[VariantFile, ...]:
     """The quantisations to choose from; all have the parameters of the one that was read."""
-    taken = {shard.file for shard in checkpoint.shards}
+    files = {shard.file for shard in checkpoint.shards}
     return tuple(
-        VariantFile(item.label, item.files, item.size, parameters, taken == set(item.files))
+        VariantFile(item.label, item.files, item.size, parameters, files == set(item.files))
         for item in variants
     )
 

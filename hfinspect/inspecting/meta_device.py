@@ -78,8 +78,8 @@ def _model_class(transformers: Any, config: Mapping[str, Any]) -> Any:
     if not isinstance(model_type, str):
         return None
     try:
-        own = type(AutoConfig.for_model(model_type))
-        return AutoModel._model_mapping[own]
+        config_class = type(AutoConfig.for_model(model_type))
+        return AutoModel._model_mapping[config_class]
     except (KeyError, ValueError):
         return None
 

@@ -112,9 +112,9 @@ def _spellings(key: str, names: _Names) -> list[str]:
     first = {spelling[0] for spelling in names}
     pairs = {(spelling[0], other) for spelling in names for other in spelling[1:]}
     spellings = []
-    for own, other in sorted(pairs):
-        if key in (own, other) and (other not in first or (other, own) in pairs):
-            spellings.append(own if key == other else other)
+    for canonical, other in sorted(pairs):
+        if key in (canonical, other) and (other not in first or (other, canonical) in pairs):
+            spellings.append(canonical if key == other else other)
     return spellings
 
 

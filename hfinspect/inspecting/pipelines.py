@@ -245,8 +245,8 @@ def _no_component(name: str, model: DeclaredModel) -> NothingToInspectError:
 
 def _root_name(declared: str | None) -> str:
     """The name of the module in the root, which has no folder of its own."""
-    own = own_class(declared)
-    return MAIN_MODULE if own is None or own in TRANSFORMERS else own
+    class_name = own_class(declared)
+    return MAIN_MODULE if class_name is None or class_name in TRANSFORMERS else class_name
 
 
 def folder_of(member: Member) -> str:

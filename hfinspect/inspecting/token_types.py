@@ -55,9 +55,9 @@ def added_ids_of(shard: Shard, source: Source | None) -> Mapping[str, int | None
     tokens = _texts(shard, source, TOKENS_KEY) if added else None
     if not added or tokens is None:
         return {}
-    wanted = dict.fromkeys(added)
-    ids = {token: number for number, token in reversed(list(enumerate(tokens))) if token in wanted}
-    return {token: ids.get(token) for token in wanted}
+    unique = dict.fromkeys(added)
+    ids = {token: number for number, token in reversed(list(enumerate(tokens))) if token in unique}
+    return {token: ids.get(token) for token in unique}
 
 
 def _texts(shard: Shard, source: Source | None, key: str) -> list[str] | None:

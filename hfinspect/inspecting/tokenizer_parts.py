@@ -50,15 +50,15 @@ def part_facts(
     tokens: bool = True,
 ) -> TokenizerFacts:
     """The tokenizer in a folder, with the config there or that of its text encoder."""
-    own = f"{folder}config.json"
-    beside = own if own in files else f"{encoder_of(folder)}config.json"
+    config_path = f"{folder}config.json"
+    beside = config_path if config_path in files else f"{encoder_of(folder)}config.json"
     place = beside.removesuffix("config.json")
     model = model_read(
         opened, files, place, encoder(place.rstrip("/")) if beside in files else None
     )
     read = read_tokenizer_files(opened, folder, tokens=tokens)
     facts = tokenizer_facts(name, opened.origin, read, model)
-    if beside == own:
+    if beside == config_path:
         return replace(facts, component=folder.rstrip("/"))
     # An encoder of texts generates nothing: nobody reads the ids in its config.
     findings = [

@@ -57,8 +57,8 @@ def _read(
 
     def encoder(folder: str) -> Inspected | None:
         """A text encoder by its headers, where these are near or wanted."""
-        wanted = source == "checkpoint" or (source == "auto" and opened.is_near)
-        model = _model(name, ref, opened, access, source, folder)[0] if wanted and folder else None
+        reads = source == "checkpoint" or (source == "auto" and opened.is_near)
+        model = _model(name, ref, opened, access, source, folder)[0] if reads and folder else None
         return model if model and model.inspection.source != "config" else None
 
     if not picked and "" not in folders and folders and PIPELINE_FILE in files:

@@ -167,8 +167,8 @@ class ModelRead:
 
 def added_tokens(read: TokenizerRead) -> list[AddedToken]:
     """All tokens that any file adds."""
-    named = [one for one in (read.json.get(name) for name in ADDING) if one is not None]
-    others = [token for one in named for token in added_by(one.path, one.mapping or {})]
+    files = [one for one in (read.json.get(name) for name in ADDING) if one is not None]
+    others = [token for one in files for token in added_by(one.path, one.mapping or {})]
     return all_added(read.table, others)
 
 
@@ -243,16 +243,16 @@ def special_tokens(
     """The roles that any file names."""
     ids = {one.content: one.id for one in reversed(list(added))}
     config, generation = model.config or {}, read.mapping("generation_config.json")
-    named = role_tokens(read.table, _configs(read))
+    tokens = role_tokens(read.table, _configs(read))
     rows = []
     for role in _GGUF_IDS:
-        token, _ = named.get(role, (None, ""))
-        own = _gguf_ids(model, role)
+        token, _ = tokens.get(role, (None, ""))
+        own_ids = _gguf_ids(model, role)
         if token is not None:
             number = read.table.id_of(token) if read.table else None
             number = ids.get(token) if number is None else number
-            own = (number,) if number is not None else own
-        row = SpecialToken(role, token, own, _ids(config, role), _ids(generation, role))
+            own_ids = (number,) if number is not None else own_ids
+        row = SpecialToken(role, token, own_ids, _ids(config, role), _ids(generation, role))
         if row != SpecialToken(role):
             rows.append(row)
     return tuple(rows)

@@ -49,8 +49,8 @@ def narrow_tables(e: Encoder, c: ModelConfig) -> Module:
 def bert_layer(e: Encoder, c: ModelConfig) -> Module:
     """Attention and MLP, each with a norm after it; cross-attention where ``cross``, of the same
     form where the family has an ``attention`` of its own."""
-    own = e.attention(e, c) if e.attention else None
-    return encoders.layer(c, e.name, attention_block=own, cross=e.cross)
+    attention = e.attention(e, c) if e.attention else None
+    return encoders.layer(c, e.name, attention_block=attention, cross=e.cross)
 
 
 def stack(e: Encoder, c: ModelConfig) -> Module:

@@ -54,15 +54,15 @@ def level(
     kernel, to = int(c.dim("kernel_size", default=3)), Component.PROJECTOR
     mappers = ["mapper", *(f"mapper_{name}" for name in times)]
     time = nn.Module(TIME, {key: nn.Linear(embedded, 2 * width) for key in mappers}, component=to)
-    made = {RES: _res_block(width, skip, kernel), TIME: time}
+    blocks_by_name = {RES: _res_block(width, skip, kernel), TIME: time}
     if ATTENTION in names:
         if heads < 1:
             raise c.error(str(heads.expr), int(heads), "at least 1 where a level has attention")
         steps = nn.Activation("SiLU"), nn.Linear(condition, width)
         parts = {"attention": attention(width, heads * (width // heads), bias=True)}
         parts["kv_mapper"] = nn.Sequential(*steps, component=Component.ATTENTION)
-        made[ATTENTION] = nn.Module(ATTENTION, {"norm": bare_norm(width), **parts})
-    blocks = [made[name] for name in names] * repeats
+        blocks_by_name[ATTENTION] = nn.Module(ATTENTION, {"norm": bare_norm(width), **parts})
+    blocks = [blocks_by_name[name] for name in names] * repeats
     if wider and blocks and names[0] == RES:
         blocks[0] = _res_block(width, width + skip, kernel)
     return blocks

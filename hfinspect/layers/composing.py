@@ -32,9 +32,9 @@ def composed(
     order: attribute name -> part.  ``part`` is the report's: text unless said; ``scope``: ties
     within it are named from it."""
 
-    def build(name: str, made: Form) -> Builder:
+    def build(name: str, parts_of: Form) -> Builder:
         return lambda c: Module(
-            name, {at: make(c) for at, make in made.items()}, part=part, scope=scope
+            name, {at: make(c) for at, make in parts_of.items()}, part=part, scope=scope
         )
 
     return {
@@ -62,11 +62,11 @@ def with_defaults(
 ) -> dict[str, Builder]:
     """The same classes over configs completed by the family's own defaults, where nothing stands
     under a key nor under its other spelling: ``synonyms`` maps the latter to keys."""
-    other = synonyms or {}
+    keys = synonyms or {}
 
     def completed(build: Builder) -> Builder:
         def over(c: ModelConfig) -> Module:
-            spelled = {key: c.raw(key, word) for word, key in other.items() if c.has(word)}
+            spelled = {key: c.raw(key, word) for word, key in keys.items() if c.has(word)}
             return build(c.with_defaults(**{**defaults, **spelled}))
 
         return over
@@ -85,25 +85,25 @@ def changed(
     """The same classes, of which ``change`` alters what is built, in place."""
 
     def over(build: Builder) -> Builder:
-        def made(c: ModelConfig) -> Module:
+        def changed(c: ModelConfig) -> Module:
             root = build(c)
             change(c, root)
             return root
 
-        return made
+        return changed
 
     return {name: over(build) for name, build in classes.items()}
 
 
-def either(plain: Classes, other: str, means: Callable[[ModelConfig], bool]) -> dict[str, Builder]:
-    """The ``plain`` classes; of a config that ``means`` them those of the model_type ``other``."""
+def either(plain: Classes, kind: str, means: Callable[[ModelConfig], bool]) -> dict[str, Builder]:
+    """The ``plain`` classes; of a config that ``means`` them those of the model_type ``kind``."""
 
     def chosen(name: str, build: Builder) -> Builder:
-        def made(c: ModelConfig) -> Module:
-            family = find_type(other) if means(c) else None
+        def build_either(c: ModelConfig) -> Module:
+            family = find_type(kind) if means(c) else None
             return (family.classes.get(name, build) if family else build)(c)
 
-        return made
+        return build_either
 
     return {name: chosen(name, build) for name, build in plain.items()}
 

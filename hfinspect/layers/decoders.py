@@ -201,14 +201,14 @@ def gate(d: Decoder, c: ModelConfig, *_kind: Any) -> Module:
     return Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
 
 
-def of_kind(word: str, part: Part, other: Part | None = None) -> Part:
-    """The part of layers of whose kind ``word`` is, and the ``other`` of all others."""
+def of_kind(word: str, part: Part, rest: Part | None = None) -> Part:
+    """The part of layers of whose kind ``word`` is, and the ``rest`` of all others."""
 
-    def made(d: Decoder, c: ModelConfig, kind: Any) -> Module | Parameter | None:
-        chosen = part if says(kind, word) else other
+    def make(d: Decoder, c: ModelConfig, kind: Any) -> Module | Parameter | None:
+        chosen = part if says(kind, word) else rest
         return chosen(d, c, kind) if chosen else None
 
-    return made
+    return make
 
 
 def arranged(**parts: Part) -> Callable[..., Module]:
@@ -222,7 +222,7 @@ def adding(make: Callable[..., Module], **parts: Part | None) -> Callable[..., M
     """What ``make`` makes, with these parts after its own or in place of them; it lacks those
     listed as None."""
 
-    def made(d: Decoder, c: ModelConfig, *kind: Any) -> Module:
+    def made_block(d: Decoder, c: ModelConfig, *kind: Any) -> Module:
         block = make(d, c, *kind)
         for name, part in parts.items():
             child = part(d, c, *kind) if part else block.children.pop(name) and None
@@ -230,7 +230,7 @@ def adding(make: Callable[..., Module], **parts: Part | None) -> Callable[..., M
                 block.children[name] = child
         return block
 
-    return made
+    return made_block
 
 
 def sinks(d: Decoder, c: ModelConfig) -> Module:
@@ -335,7 +335,7 @@ class Decoder:
     ``windows`` reads how far back each layer looks. ``embedding`` ends the class name of a table
     that is no plain one; ``table`` and ``last_norm`` are what the model calls its table and norm;
     ``rotary``: the model shows a module for positions, without tensors. ``further`` gives what it
-    holds after these. ``tie_word_embeddings`` None: the head is never tied. ``endings`` are those
+    holds after these. ``tie_word_embeddings`` None: the head is never tied. ``tasks`` are those
     of further classes (see ``decoder_classes``, also for ``qa_prefix``).
     """
 
@@ -370,7 +370,7 @@ class Decoder:
     last_norm: str = "norm"
     rotary: bool = True
     further: Callable[[Decoder, ModelConfig], Mapping[str, Module | Parameter | None]] | None = None
-    endings: tuple[str, ...] = ALL_HEADS
+    tasks: tuple[str, ...] = ALL_HEADS
     qa_prefix: str | None = None
 
     def like(self, name: str, **differences: Any) -> Decoder:
@@ -460,7 +460,7 @@ class Decoder:
         return to_words(self.width(c), self.size(c, "vocab_size"), tied_to)
 
     def classes(self, **options: Any) -> dict[str, Builder]:
-        """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``; for ``options`` see
+        """``{name}ForCausalLM``, ``{name}Model`` and those of ``tasks``; for ``options`` see
         ``decoder_classes``."""
         return decoder_classes(
             self.name,
@@ -468,7 +468,7 @@ class Decoder:
             embedding=self.table,
             hidden=self.width,
             tied_default=self.tie_word_embeddings,
-            heads=self.endings,
+            heads=self.tasks,
             qa_prefix=self.qa_prefix,
             **options,
         )

@@ -82,15 +82,15 @@ def projections(
     """Each scale at the model's width; scales that the backbone has not are made from its last.
     One level is the last scale ``alone``, where the class has that."""
     projection = partial(in_groups(c, d, "d_model"), bias=True, component=component)
-    wanted = int(levels(c))
+    count = int(levels(c))
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
-    if wanted == 1 and alone:
+    if count == 1 and alone:
         return nn.ModuleList([projection(sizes[-1])])
-    if wanted < len(sizes):
-        raise c.error("num_feature_levels", wanted, f"at least {len(sizes)}")
-    inputs = [sizes[-1], *[d] * (wanted - len(sizes))]
-    smaller = [projection(size, 3) for size in inputs[: wanted - len(sizes)]]
+    if count < len(sizes):
+        raise c.error("num_feature_levels", count, f"at least {len(sizes)}")
+    inputs = [sizes[-1], *[d] * (count - len(sizes))]
+    smaller = [projection(size, 3) for size in inputs[: count - len(sizes)]]
     return nn.ModuleList([*(projection(size) for size in sizes), *smaller])
 
 

@@ -90,8 +90,8 @@ def going_up(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
     """The same on the way up, where each block gets an output of the way down as well; the last
     one gets that of the rung above."""
     below, above = channels[min(i + 1, len(channels) - 1)], channels[max(i - 1, 0)]
-    own = [channels[i]] * (layers - 1)
-    return [a + b for a, b in zip([below, *own], [*own, above], strict=True)]
+    inner = [channels[i]] * (layers - 1)
+    return [a + b for a, b in zip([below, *inner], [*inner, above], strict=True)]
 
 
 def block_types(
@@ -170,11 +170,11 @@ def rungs(
     block more than the ``layers`` of each. Their classes are those of the config; those on the way
     up are called like the ones of the way down, which are given, with Up for Down."""
     side, order = ("up", -1) if up else ("down", 1)
-    usual, named = (
+    usual, known_kinds = (
         tuple(kind.replace("Down", side.title()) for kind in kinds)
         for kinds in (default[::order], known)
     )
-    kinds = block_types(c, f"{side}_block_types", len(channels), usual, named)
+    kinds = block_types(c, f"{side}_block_types", len(channels), usual, known_kinds)
     numbers = range(len(channels))
     return [
         Rung(kind, i, going_up(channels, i, layers[i] + 1), channels[i], up=True, last=i == 0)

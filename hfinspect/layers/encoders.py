@@ -115,22 +115,22 @@ def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
 def projections(c: ModelConfig, class_name: str, context: Dim | None = None) -> Module:
     """Query, key and value, each H·H + H; keys and values from a ``context``: H·C + H."""
     h = hidden(c)
-    seen = h if context is None else context
+    inputs = h if context is None else context
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     return Module(
         class_name,
         query=Linear(h, h, kind="query"),
-        key=Linear(seen, h, kind="key"),
-        value=Linear(seen, h, kind="value"),
+        key=Linear(inputs, h, kind="key"),
+        value=Linear(inputs, h, kind="value"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
 
 
-def attending(c: ModelConfig, name: str, own: Module, *, at: str = "self") -> Module:
-    """Projections of one's ``own`` under ``at``, BERT's output behind them."""
+def attending(c: ModelConfig, name: str, inner: Module, *, at: str = "self") -> Module:
+    """Projections (``inner``) under ``at``, BERT's output behind them."""
     behind = {"dense": Linear(hidden(c), hidden(c), kind="output"), "LayerNorm": norm(c)}
     last = Module(f"{name}SelfOutput", behind, dropout=dropout(c))
-    return Module(f"{name}Attention", {at: own, "output": last}, component=Component.ATTENTION)
+    return Module(f"{name}Attention", {at: inner, "output": last}, component=Component.ATTENTION)
 
 
 def attention_after_norm(c: ModelConfig, name: str, at: str) -> Module:

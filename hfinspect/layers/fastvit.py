@@ -71,11 +71,11 @@ def _stage(i: int) -> nn.Module:
 def merged_model() -> nn.Module:
     """The network without a classifier; 3,072 numbers a position come out."""
     first, last = STAGES[0][1], STAGES[-1][1]
-    out, narrow = 2 * last, 2 * last // 16
+    out, squeezed_width = 2 * last, 2 * last // 16
     squeezed = nn.Module(
         "SEModule",
-        fc1=nn.Conv(out, narrow, 1, component=None),
-        fc2=nn.Conv(narrow, out, 1, component=None),
+        fc1=nn.Conv(out, squeezed_width, 1, component=None),
+        fc2=nn.Conv(squeezed_width, out, 1, component=None),
         component=Component.MLP,
     )
     wide, each = _merged(3, first, 3, kind="patch"), _merged(first, first, 3, groups=first)

@@ -16,16 +16,16 @@ def words(
     usual: Callable[[ModelConfig, int], str],
     *allowed: str,
     key: str = "layer_types",
-    other: str = "",
+    older: str = "",
     longer: bool = False,
 ) -> Kinds:
-    """A word for each layer under ``key`` or ``other``, else ``usual`` of its number. Raises
+    """A word for each layer under ``key`` or ``older``, else ``usual`` of its number. Raises
     ConfigError for one that is not among the ``allowed``, where there are any. ``longer``: the list
     may go on."""
 
     def kinds(_d: object, c: ModelConfig, layers: int) -> Sequence[str]:
         default, count = [usual(c, i) for i in range(layers)], None if longer else layers
-        chosen = c.strings(key, *other.split(), default=default, count=count, least=layers)[:layers]
+        chosen = c.strings(key, *older.split(), default=default, count=count, least=layers)[:layers]
         for word in chosen:
             if allowed and word not in allowed:
                 raise c.error(key, word, " or ".join(allowed))

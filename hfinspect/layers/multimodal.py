@@ -47,8 +47,8 @@ INSIDE_ALIASES = {
 def tied_section(c: ModelConfig) -> ModelConfig:
     """A section that ties its words where its own key or that of the whole says so: either
     suffices, as the decoder inside ties as well."""
-    own = c.section("text_config")
-    return own.with_values(tie_word_embeddings=c.tied() or own.tied())
+    text = c.section("text_config")
+    return text.with_values(tie_word_embeddings=c.tied() or text.tied())
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
@@ -189,14 +189,14 @@ def two_layer_projector(
     """
     layers = c.raw("vision_feature_layer")
     count = len(layers) if isinstance(layers, list) else 1
-    seen = vision_width * count if count != 1 else vision_width
-    return two_linears(class_name, c, seen, hidden, hidden, bias=bias, **before)
+    inputs = vision_width * count if count != 1 else vision_width
+    return two_linears(class_name, c, inputs, hidden, hidden, bias=bias, **before)
 
 
 def two_linears(
     class_name: str,
     c: ModelConfig,
-    seen: int,
+    inputs: int,
     inner: int,
     out: int,
     *,
@@ -211,7 +211,7 @@ def two_linears(
         class_name,
         **before,
         **{
-            names[0]: Linear(seen, inner, bias=bias),
+            names[0]: Linear(inputs, inner, bias=bias),
             names[1]: act or activation(c.text("projector_hidden_act", default="gelu")),
             names[2]: Linear(inner, out, bias=bias),
         },
@@ -370,24 +370,24 @@ def register_flat(
     names of its attributes."""
     spelled = files or {}
 
-    def seen(c: ModelConfig) -> dict[str, Module]:
+    def towers_of(c: ModelConfig) -> dict[str, Module]:
         vision, width = c.section("vision_config"), text.width(text_section(c))
         return {
-            at: builder(made)(vision) if isinstance(made, str) else made(c, width)
-            for at, made in towers.items()
+            at: builder(build)(vision) if isinstance(build, str) else build(c, width)
+            for at, build in towers.items()
         }
 
     def with_words(c: ModelConfig) -> Module:
         section = text_section(c)
         ties = c.tied(default=tied) or section.tied(default=tied)
-        root = respelled(Module(f"{name}ForConditionalGeneration", dict(seen(c))), spelled)
+        root = respelled(Module(f"{name}ForConditionalGeneration", dict(towers_of(c))), spelled)
         to = "model.embed_tokens.weight" if ties else None
         words = text.named(f"{name}Model", section)  # what it is in memory
         return root.adding(model=words, lm_head=text.words(section, to))
 
     def model(c: ModelConfig) -> Module:
         words = text.named(f"{text.name}TextModel", text_section(c))
-        return Module(f"{name}Model", {**seen(c), "language_model": words})
+        return Module(f"{name}Model", {**towers_of(c), "language_model": words})
 
     classes = {f"{name}ForConditionalGeneration": with_words, f"{name}Model": model}
     aliases = {f"model.{at}.": f"{spelled.get(at, at)}." for at in towers}
@@ -412,11 +412,11 @@ def register_headed(
     decoder with a head, and ``{name}Model``, whose have one without. ``towers`` are further parts
     that stand in ``model`` where a file spells it as it is in memory, ``more`` further classes."""
 
-    def made(class_name: str, head: bool) -> Builder:
+    def class_of(class_name: str, head: bool) -> Builder:
         return lambda c: Module(class_name, {**parts(c, head)})
 
     headed = {f"{name}{ending}": True, f"{name}Model": False}
-    classes = {class_name: made(class_name, head) for class_name, head in headed.items()}
+    classes = {class_name: class_of(class_name, head) for class_name, head in headed.items()}
     aliases = {**LLAVA_ALIASES, **{f"model.{tower}.": f"{tower}." for tower in towers}}
     return register(model_type, {**classes, **(more or {})}, aliases=aliases, category="multimodal")
 

@@ -18,12 +18,12 @@ Convolution = Callable[[int, int, int], Module]
 def normed(class_name: str, conv: str, norm: str) -> Convolution:
     """A convolution without a bias, its batch norm and an activation, under these names."""
 
-    def made(inputs: int, outputs: int, kernel: int) -> Module:
+    def build(inputs: int, outputs: int, kernel: int) -> Module:
         first = Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD)
         parts = {conv: first, norm: BatchNorm(outputs)}
         return Module(class_name, parts, activation=Activation("ReLU"))
 
-    return made
+    return build
 
 
 def scores(c: ModelConfig, width: int) -> Module:
@@ -47,16 +47,16 @@ def uper_head(name: str, c: ModelConfig, h: Dim, maps: Sequence[Dim], conv: Conv
     )
 
 
-def plain_head(name: str, c: ModelConfig, seen: Dim, conv: Convolution) -> Module:
-    """Convolutions over a map in the middle, ``seen`` wide."""
+def plain_head(name: str, c: ModelConfig, inputs: Dim, conv: Convolution) -> Module:
+    """Convolutions over a map in the middle, ``inputs`` wide."""
     width = c.dim("auxiliary_channels", default=256)
     count = int(c.count("auxiliary_num_convs", default=1))
     rest = [conv(width, width, 3)] * (count - 1)
     joined = c.flag("auxiliary_concat_input", default=False)
     return Module(
         name,
-        convs=ModuleList([conv(seen, width, 3), *rest] if count else []),
-        conv_cat=conv(seen + width, width, 3) if joined else None,
+        convs=ModuleList([conv(inputs, width, 3), *rest] if count else []),
+        conv_cat=conv(inputs + width, width, 3) if joined else None,
         classifier=scores(c, width),
         component=Component.HEAD,
     )

@@ -33,8 +33,8 @@ def reassemble_factors(c: ModelConfig, count: int | None = None) -> list[object]
     factors = c.raw("reassemble_factors")
     factors = [4, 2, 1, 0.5] if factors is None else factors
     if not isinstance(factors, list) or count not in (None, len(factors)):
-        wanted = "numbers" if count is None else f"{count} numbers"
-        raise c.error("reassemble_factors", factors, f"a list of {wanted}")
+        expected = "numbers" if count is None else f"{count} numbers"
+        raise c.error("reassemble_factors", factors, f"a list of {expected}")
     return factors
 
 

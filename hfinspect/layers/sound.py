@@ -31,11 +31,11 @@ def _residuals(
 ) -> list[Module]:
     inner = width // c.dim("compress")
     first = conv(width, inner, c.dim("residual_kernel_size"))
-    wanted = c.flag("use_conv_shortcut", default=shortcut)
+    has_conv = c.flag("use_conv_shortcut", default=shortcut)
     block = Module(
         f"{name}ResnetBlock",
         block=ModuleList([elu(), first, elu(), conv(inner, width, 1)]),
-        shortcut=conv(width, width, 1) if wanted else Activation("Identity"),
+        shortcut=conv(width, width, 1) if has_conv else Activation("Identity"),
     )
     return [block] * int(c.count("num_residual_layers"))
 

@@ -72,11 +72,11 @@ def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> nn
 
 
 def feature_projection(
-    c: ModelConfig, name: str, *, normed: bool = True, seen: Dim | None = None
+    c: ModelConfig, name: str, *, normed: bool = True, inputs: Dim | None = None
 ) -> nn.Module:
-    """From the last convolution's channels (or what is ``seen``) to the width D: (D, channels),
+    """From the last convolution's channels (or ``inputs``) to the width D: (D, channels),
     after a norm."""
-    last = seen or conv_sizes(c)[-1][1]
+    last = inputs or conv_sizes(c)[-1][1]
     return nn.Module(
         f"{name}FeatureProjection",
         layer_norm=norm(c, last) if normed else None,

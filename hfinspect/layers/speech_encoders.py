@@ -55,7 +55,7 @@ class Speech:
 
     ``defaults`` are those of the config class. ``projected`` and ``encoder`` make what follows the
     convolutions, ``adapted`` says whether strided ones may shorten the end; ``make_model`` makes a
-    model of another form. ``endings`` are those of the classes.
+    model of another form. ``tasks`` are those of the classes.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Speech:
     encoder: MakeSpeech = stack
     make_model: MakeSpeech = model
     adapted: bool = True
-    endings: tuple[str, ...] = tuple(_HEADS)
+    tasks: tuple[str, ...] = tuple(_HEADS)
 
     def like(self, name: str, prefix: str, **differences: Any) -> Speech:
         """The same family but for its names and the fields given."""
@@ -77,12 +77,12 @@ class Speech:
 
     def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
         """Add the model and its heads to the catalog, and ``more`` classes; returns the family."""
-        usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.endings}
+        usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.tasks}
         forms: dict[str, Builder | Form] = {
             f"{self.name}{ending}": form for ending, form in {**usual, **(more or {})}.items()
         }
         forms[f"{self.name}Model"] = self.model
-        made = with_defaults(self.defaults, composed(forms, part="audio"))
+        classes = with_defaults(self.defaults, composed(forms, part="audio"))
         base, prefix = f"{self.name}Model", self.prefix
-        register(model_type, made, base=base, base_prefix=prefix, category="audio")
+        register(model_type, classes, base=base, base_prefix=prefix, category="audio")
         return self

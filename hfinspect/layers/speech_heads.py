@@ -86,8 +86,8 @@ LETTERS: dict[str, FormPart] = {
 }
 
 
-def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
-    """Codebooks that distinguish the masked frames; ``seen`` where it isn't the features."""
+def quantizer(c: ModelConfig, name: str, *, inputs: Dim | None = None) -> Module:
+    """Codebooks that distinguish the masked frames; ``inputs`` where it isn't the features."""
     groups = c.dim("num_codevector_groups", default=2)
     entries = c.dim("num_codevectors_per_group", default=320)
     size = c.dim("codevector_dim", default=256)
@@ -95,6 +95,6 @@ def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
     return Module(
         f"{name}GumbelVectorQuantizer",
         codevectors=Weight(1, groups * entries, width),
-        weight_proj=Linear(seen or conv_sizes(c)[-1][1], groups * entries),
+        weight_proj=Linear(inputs or conv_sizes(c)[-1][1], groups * entries),
         component=Component.EMBEDDING,
     )

@@ -132,8 +132,8 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
     channels, blocks = c.dims(key, default=(16, 32, 96, 256), least=1), list[Module]()
     for inner, outer in pairwise(channels):
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
-    seen, out = inputs or c.dim("conditioning_channels", default=3), Conv(channels[-1], width, 3)
-    parts = {"conv_in": Conv(seen, channels[0], 3), "blocks": ModuleList(blocks), "conv_out": out}
+    image, out = inputs or c.dim("conditioning_channels", default=3), Conv(channels[-1], width, 3)
+    parts = {"conv_in": Conv(image, channels[0], 3), "blocks": ModuleList(blocks), "conv_out": out}
     return Module("ControlNetConditioningEmbedding", parts)
 
 

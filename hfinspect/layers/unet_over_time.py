@@ -43,7 +43,7 @@ def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
     heads = diffusion.per_block(c, key, count, 64, minimum=1)
     layers, wide = [c.count("layers_per_block", default=2)] * count, channels[-1]
 
-    def made(rung: Rung, looks: int, kind: type[nn.ModuleList] = nn.ModuleList) -> nn.Module:
+    def build(rung: Rung, looks: int, kind: type[nn.ModuleList] = nn.ModuleList) -> nn.Module:
         width, head = rung.width, heads[rung.i]
         look = across(width, head, 1, context, layers=kind)
         over_time = temporal_transformer(c, width, head * (width // head), layers=kind)
@@ -63,12 +63,12 @@ def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
 
     def way(*, up: bool) -> nn.Layers:
         rungs = diffusion.rungs(c, channels, layers, _DOWN, up=up)
-        return nn.Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in rungs)
+        return nn.Layers(build(r, len(r.coming) * r.kind.startswith("Cross")) for r in rungs)
 
     middle = Rung("UNetMidBlock3DCrossAttn", count - 1, [wide] * 2, wide, last=True)
     return {
         "down_blocks": way(up=False),
         "up_blocks": way(up=True),
-        "mid_block": made(middle, 1, nn.Layers),
+        "mid_block": build(middle, 1, nn.Layers),
         **diffusion.unet_end(c, channels[0], residual),
     }

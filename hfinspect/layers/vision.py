@@ -205,13 +205,13 @@ def narrowed_attention(
     hidden: int,
     inner: int | None = None,
     *,
-    seen: int | None = None,
+    context: int | None = None,
     bias: bool = True,
     out: str = "o_proj",
 ) -> nn.Module:
     """Query, key, value and output, ``inner`` wide between them (None: as wide as the hidden size);
-    keys and values of what is ``seen`` where that has another width: 2·H·I + 2·S·I weights."""
-    width, looked = hidden if inner is None else inner, hidden if seen is None else seen
+    keys and values of a ``context`` where that has another width: 2·H·I + 2·S·I weights."""
+    width, looked = hidden if inner is None else inner, hidden if context is None else context
     to = partial(nn.Linear, bias=bias)
     looks = {"q_proj": to(hidden, width, kind="query"), "k_proj": to(looked, width, kind="key")}
     looks |= {"v_proj": to(looked, width, kind="value"), out: to(width, hidden, kind="output")}
@@ -304,5 +304,5 @@ def register_seeing(model_type: str, name: str, model: Builder, **forms: Builder
         name + ending: {model_type: model, **form} if isinstance(form, Mapping) else form
         for ending, form in forms.items()
     }
-    made = composed({**classes, f"{name}Model": model}, part="vision")
-    register(model_type, made, base_prefix=model_type, category="vision")
+    classes_of = composed({**classes, f"{name}Model": model}, part="vision")
+    register(model_type, classes_of, base_prefix=model_type, category="vision")

@@ -61,8 +61,8 @@ def identity(first: HashedFiles, other: HashedFiles) -> FileIdentity | None:
         there = _same_path(path, hashes, first) or next(
             (by_hash[known] for known in sorted(hashes) if known in by_hash), None
         )
-        named = weight_name(path)
-        is_weights = named is not None and not named.is_index
+        name = weight_name(path)
+        is_weights = name is not None and not name.is_index
         if is_weights:
             weights.append(there is not None if hashes else None)
         if there is not None:

@@ -14,14 +14,14 @@ from .rule import ImagesOnly, ItemTokens, NoSounds, counts, takes_no
 def own_or_config(settings: ProcessorSettings, features: str = "default") -> tuple[int, int, str]:
     """Pixels of a patch, extra tokens (CLIP's class token), and which features are kept: of the
     processor, and of config.json where older repos do not say them to it."""
-    own, vision = settings.own, settings.section("vision_config")
-    is_own = own.raw("patch_size") is not None
-    patch = own.count("patch_size") if is_own else vision.count("patch_size")
-    strategy = own.text("vision_feature_select_strategy") or settings.section().text(
+    root, vision = settings.root, settings.section("vision_config")
+    is_own = root.raw("patch_size") is not None
+    patch = root.count("patch_size") if is_own else vision.count("patch_size")
+    strategy = root.text("vision_feature_select_strategy") or settings.section().text(
         "vision_feature_select_strategy", features
     )
     if is_own:
-        return patch, own.optional("num_additional_image_tokens", 0), strategy
+        return patch, root.optional("num_additional_image_tokens", 0), strategy
     return patch, int("clip" in vision.text("model_type", "clip")), strategy
 
 
@@ -107,7 +107,7 @@ class LlavaNext(ImagesOnly):
 
 def _downsampled(settings: ProcessorSettings) -> Fraction:
     """How much Granite 4 Vision shortens a row of patches (``downsample_rate``: "3/4")."""
-    rate = settings.own.raw("downsample_rate")
+    rate = settings.root.raw("downsample_rate")
     if rate is None:
         return Fraction(1)
     try:
@@ -164,17 +164,17 @@ class LlavaOnevision(NoSounds):
 
     @staticmethod
     def _whole(settings: ProcessorSettings) -> tuple[int, str]:
-        own, vision = settings.own, settings.section("vision_config")
-        strategy = own.text("vision_feature_select_strategy") or settings.section().text(
+        root, vision = settings.root, settings.section("vision_config")
+        strategy = root.text("vision_feature_select_strategy") or settings.section().text(
             "vision_feature_select_strategy", "full"
         )
-        if own.says("num_image_tokens"):
-            return own.count("num_image_tokens"), strategy
+        if root.says("num_image_tokens"):
+            return root.count("num_image_tokens"), strategy
         return (vision.count("image_size") // vision.count("patch_size")) ** 2, strategy
 
     @staticmethod
     def _most(settings: ProcessorSettings) -> int:
-        text = settings.own.text("vision_aspect_ratio", "anyres_max_9").removeprefix("anyres_max_")
+        text = settings.root.text("vision_aspect_ratio", "anyres_max_9").removeprefix("anyres_max_")
         if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= 4_096:
             raise UnknownTokensError("vision_aspect_ratio is not anyres_max_N")
         return int(text)

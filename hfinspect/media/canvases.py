@@ -46,14 +46,14 @@ class Llama4(ImagesOnly):
     """Llama 4: tiles with a separator after each, and the whole where there are several."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, own = settings.part("image"), settings.own
+        part, root = settings.part("image"), settings.root
         tile, most = part.inner("size", "height"), part.count("max_patches")
         largest = part.flag("resize_to_max_canvas")
         rows, columns = canvas(
             image.height, image.width, tile, _chunks(most), as_float32, largest=largest
         )
-        across = tile // own.optional("patch_size", 14, least=1)
-        ratio = own.ratio("pixel_shuffle_ratio") if own.says("pixel_shuffle_ratio") else 0.5
+        across = tile // root.optional("patch_size", 14, least=1)
+        ratio = root.ratio("pixel_shuffle_ratio") if root.says("pixel_shuffle_ratio") else 0.5
         each = across * across // max(round(1.0 / ratio**2), 1)
         tiles = rows * columns
         cut = tiles * each + tiles if tiles > 1 else 0
@@ -97,8 +97,8 @@ class PerceptionLM(NoSounds):
 
     @staticmethod
     def _pooled(side: int, settings: ProcessorSettings) -> int:
-        own = settings.own
-        return side // own.count("patch_size") // own.optional("pooling_ratio", 2, least=1)
+        root = settings.root
+        return side // root.count("patch_size") // root.optional("pooling_ratio", 2, least=1)
 
 
 def _widest(image: ImageItem, tile: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -154,7 +154,7 @@ class Molmo2(NoSounds):
     with a token at the end of each row and two markers."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, own = settings.part("image"), settings.own
+        part, root = settings.part("image"), settings.root
         patch = part.count("patch_size")
         side = part.inner("size", "height") // patch
         margin = sum(part.couple("overlap_margins", least=0))
@@ -168,8 +168,8 @@ class Molmo2(NoSounds):
         down = -(-(rows * window + margin) // pool_high)
         across = -(-(columns * window + margin) // pool_wide)
         low_down, low_across = -(-side // pool_high), -(-side // pool_wide)
-        ends = own.flag("image_use_col_tokens", default=True)
-        low_ends = own.flag("use_single_crop_col_tokens", default=ends)
+        ends = root.flag("image_use_col_tokens", default=True)
+        low_ends = root.flag("use_single_crop_col_tokens", default=ends)
         high = down * (across + ends) + 2
         low = low_down * (low_across + low_ends) + 2
         step = f"the whole: {low_across} x {low_down} tokens, with ends and markers {low:,}"
@@ -181,7 +181,7 @@ class Molmo2(NoSounds):
         side = part.inner("size", "height") // part.count("patch_size")
         pool_high, pool_wide = part.couple("pooling_size")
         down, across = -(-side // pool_high), -(-side // pool_wide)
-        each = down * (across + settings.own.flag("video_use_col_tokens")) + 2
+        each = down * (across + settings.root.flag("video_use_col_tokens")) + 2
         return ItemTokens(
             video.frames * each,
             (

@@ -15,7 +15,7 @@ class Gemma3(ImagesOnly):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         if settings.part("image").flag("do_pan_and_scan"):
             not_judged("images with do_pan_and_scan", settings)
-        tokens = settings.own.count("image_seq_length")
+        tokens = settings.root.count("image_seq_length")
         return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any size", *_AROUND))
 
 
@@ -28,7 +28,7 @@ class Gemma3n(Gemma3):
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("audio")
-        tokens = settings.own.count("audio_seq_length")
+        tokens = settings.root.count("audio_seq_length")
         return ItemTokens(tokens + 4, (f"{tokens:,} soft tokens of any length", *_AROUND))
 
 
@@ -51,7 +51,7 @@ class OwnNumber(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("image")
-        tokens = self.fixed or settings.own.count(self.key)
+        tokens = self.fixed or settings.root.count(self.key)
         around = f", {self.markers} markers" if self.markers else ""
         return ItemTokens(tokens + self.markers, (f"{tokens:,} tokens of any size{around}",))
 
@@ -98,8 +98,8 @@ class Queries(ImagesOnly):
 
 
 def _queries(settings: ProcessorSettings) -> int:
-    own = settings.own
-    return (own if own.says("num_query_tokens") else settings.section()).count("num_query_tokens")
+    root = settings.root
+    return (root if root.says("num_query_tokens") else settings.section()).count("num_query_tokens")
 
 
 @counts("instructblipvideo", "models/instructblipvideo/processing_instructblipvideo.py")
@@ -122,7 +122,7 @@ class Idefics2(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         split = settings.part("image").flag("do_image_splitting")
-        tokens = settings.own.optional("image_seq_len", 64, least=1)
+        tokens = settings.root.optional("image_seq_len", 64, least=1)
         parts = 5 if split else 1
         return ItemTokens(
             parts * tokens + parts + 1,

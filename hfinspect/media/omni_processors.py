@@ -97,7 +97,7 @@ class NemotronOmni(TokenRule):
         part = settings.part("video")
         rows, columns = _frame_grid(video, part)
         each = rows * columns // _merge(part) ** 2
-        step = settings.own.optional("video_temporal_patch_dim", 2, least=1)
+        step = settings.root.optional("video_temporal_patch_dim", 2, least=1)
         groups = -(-video.frames // step)
         return ItemTokens(
             groups * (each + 2) + groups - 1,
@@ -109,10 +109,10 @@ class NemotronOmni(TokenRule):
         )
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        own = settings.own
-        samples = audio.milliseconds * own.optional("audio_sampling_rate", 16_000, least=1) // 1000
-        frames = 1 + samples // own.optional("audio_hop_length", 160, least=1)
-        shorter = own.optional("audio_subsampling_factor", 8, least=1)
+        root = settings.root
+        samples = audio.milliseconds * root.optional("audio_sampling_rate", 16_000, least=1) // 1000
+        frames = 1 + samples // root.optional("audio_hop_length", 160, least=1)
+        shorter = root.optional("audio_subsampling_factor", 8, least=1)
         tokens = frames
         for _ in range(int(math.log2(shorter))):  # convolutions of kernel 3 and stride 2
             tokens = (tokens - 1) // 2 + 1

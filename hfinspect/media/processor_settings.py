@@ -41,15 +41,15 @@ class UnknownTokensError(Exception):
 class ProcessorSettings:
     """The settings of one model's processor: of its parts, and its own.
 
-    ``given`` are the repo's small JSON files by name, ``config`` is its config.json.
+    ``files`` are the repo's small JSON files by name, ``config`` is its config.json.
     """
 
     def __init__(
-        self, model_type: str, config: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]
+        self, model_type: str, config: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
     ) -> None:
         self.model_type = model_type
         self.config = config
-        self._given = given
+        self._files = files
         self._defaults = _mapping(_recorded("defaults").get(model_type))
         self._used: set[str] = set()
 
@@ -57,12 +57,12 @@ class ProcessorSettings:
         """The image, the video or the audio part. Raises UnknownTokensError where neither a file
         nor the library's defaults hold it."""
         sections, older = _PARTS[name]
-        processor = self._given.get(PROCESSOR, {})
+        processor = self._files.get(PROCESSOR, {})
         values = next((processor[one] for one in sections if _mapping(processor.get(one))), None)
         where = PROCESSOR
         if values is None:
-            where = next((one for one in older if self._given.get(one)), "")
-            values = self._given.get(where)
+            where = next((one for one in older if self._files.get(one)), "")
+            values = self._files.get(where)
         default = next((_mapping(self._defaults[s]) for s in sections if s in self._defaults), None)
         if values is None and default is None:
             raise UnknownTokensError(
@@ -92,9 +92,9 @@ class ProcessorSettings:
                 )
 
     @property
-    def own(self) -> SettingsPart:
+    def root(self) -> SettingsPart:
         """What the processor itself sets, outside of its parts."""
-        values = self._given.get(PROCESSOR, {})
+        values = self._files.get(PROCESSOR, {})
         return SettingsPart(PROCESSOR if values else LIBRARY, values, self._defaults)
 
     def section(self, *names: str) -> SettingsPart:

@@ -15,9 +15,9 @@ class Pixtral(ImagesOnly):
     """Pixtral and Mistral 3: shrunk to a longest side, rounded up to whole patches."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        own = settings.own
-        patch = own.optional("patch_size", 16, least=1)
-        merge = own.optional("spatial_merge_size", 1, least=1)
+        root = settings.root
+        patch = root.optional("patch_size", 16, least=1)
+        merge = root.optional("spatial_merge_size", 1, least=1)
         longest = settings.part("image").inner("size", "longest_edge")
         rows, columns = _rounded_up(image, longest, patch * merge)
         return ItemTokens(
@@ -46,8 +46,8 @@ class LightOnOcr(ImagesOnly):
     """LightOnOCR: the same without ends of rows."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, own = settings.part("image"), settings.own
-        step = own.count("patch_size") * own.count("spatial_merge_size")
+        part, root = settings.part("image"), settings.root
+        step = root.count("patch_size") * root.count("spatial_merge_size")
         longest = part.inner("size", "longest_edge")
         patch = part.inner("patch_size", "height")
         rows, columns = (side * patch // step for side in _rounded_up(image, longest, patch))
@@ -114,7 +114,7 @@ class HunyuanVL(ImagesOnly):
         patch, merge = part.count("patch_size"), part.count("merge_size")
         high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
         rows, columns = high // patch // merge, wide // patch // merge
-        markers = self.markers if settings.own.flag("cat_extra_token", default=True) else 0
+        markers = self.markers if settings.root.flag("cat_extra_token", default=True) else 0
         return ItemTokens(
             rows * (columns + 1) + markers,
             (
@@ -218,7 +218,7 @@ class Aria(ImagesOnly):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         square = part.count("max_image_size")
-        each = settings.own.inner("size_conversion", str(square))
+        each = settings.root.inner("size_conversion", str(square))
         squares = 1
         if part.flag("split_image"):
             best = best_resolution(image.height, image.width, part.pairs("split_resolutions"))

@@ -33,7 +33,7 @@ class Gemma4(TokenRule):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples = audio.milliseconds * part.count("sampling_rate") // 1000
-        most = settings.own.optional("audio_seq_length", 750, least=1)
+        most = settings.root.optional("audio_seq_length", 750, least=1)
         if part.raw("audio_samples_per_token") is not None:
             each = part.count("audio_samples_per_token")
             tokens = -(-samples // each)

@@ -109,7 +109,7 @@ class SoundWindows(SoundsOnly):
         part = settings.part("audio")
         samples, hop = samples_of(audio, part), part.count("hop_length")
         window = part.count("chunk_length") * part.count("sampling_rate")
-        longest = settings.own.optional("max_audio_len", self.longest, least=1)
+        longest = settings.root.optional("max_audio_len", self.longest, least=1)
         most = longest // part.count("chunk_length")
         windows, rest = divmod(min(samples, most * window), window)
         return windows * (window // hop) + math.ceil(rest / hop)
@@ -177,12 +177,12 @@ class MossTranscribe(SoundsOnly):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples, hop = samples_of(audio, part), part.count("hop_length")
-        merge = settings.own.count("audio_merge_size")
+        merge = settings.root.count("audio_merge_size")
         window = part.count("chunk_length", most=MAX_SECONDS) * part.count("sampling_rate")
         windows, rest = divmod(samples, window)
         tokens = windows * merged_frames(window // hop, merge)
         tokens += merged_frames(min(math.ceil(rest / hop), window // hop), merge)
-        every = settings.own.optional("time_marker_every_seconds", 0)
+        every = settings.root.optional("time_marker_every_seconds", 0)
         words = (f"without the seconds that stand in it every {every} s as text",) if every else ()
         return ItemTokens(
             tokens, (f"{samples:,} samples in windows of {window:,}: {tokens:,} tokens", *words)
@@ -218,7 +218,7 @@ class NemotronTranscribe(SoundsOnly):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         frames = samples_of(audio, part) // part.count("hop_length")
-        each = settings.own.optional("subsampling_factor", 8, least=1)
+        each = settings.root.optional("subsampling_factor", 8, least=1)
         tokens = -(-frames // each)
         return ItemTokens(tokens, (f"{frames:,} spectrogram frames, {each} a token: {tokens:,}",))
 

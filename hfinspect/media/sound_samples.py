@@ -36,8 +36,8 @@ class OmniAsr(SoundsOnly):
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
         samples = length = samples_of(audio, part)
-        kernels = convolutions(settings.own, "conv_kernel", (10, 3, 3, 3, 3, 2, 2))
-        strides = convolutions(settings.own, "conv_stride", (5, 2, 2, 2, 2, 2, 2))
+        kernels = convolutions(settings.root, "conv_kernel", (10, 3, 3, 3, 3, 2, 2))
+        strides = convolutions(settings.root, "conv_stride", (5, 2, 2, 2, 2, 2, 2))
         for kernel, stride in zip(kernels, strides, strict=False):
             length = (length - kernel) // stride + 1
         tokens = max(length, 0)
@@ -46,13 +46,13 @@ class OmniAsr(SoundsOnly):
         )
 
 
-def convolutions(own: SettingsPart, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-    numbers = own.raw(key)
+def convolutions(root: SettingsPart, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    numbers = root.raw(key)
     if numbers is None:
         return default
     good = isinstance(numbers, list) and len(numbers) <= MAX_CONVOLUTIONS
     if not good or any(type(one) is not int or not 0 < one < 2**20 for one in numbers):
-        raise UnknownTokensError(f"{key} in {own.where} is not a list of whole numbers")
+        raise UnknownTokensError(f"{key} in {root.where} is not a list of whole numbers")
     return tuple(numbers)
 
 
@@ -67,8 +67,8 @@ class SeenAndHeard(FramesShareBudget):
         samples, each = samples_of(audio, part), part.count("hop_length") * 8
         seconds = part.count("chunk_seconds" if part.says("chunk_seconds") else "chunk_length")
         piece = seconds * part.count("sampling_rate")
-        pieces, rest = divmod(samples, piece)
-        tokens = pieces * -(-piece // each) + -(-rest // each)
+        windows, rest = divmod(samples, piece)
+        tokens = windows * -(-piece // each) + -(-rest // each)
         return ItemTokens(
             tokens, (f"{samples:,} samples in pieces of {seconds} s, {each:,} a token: {tokens:,}",)
         )

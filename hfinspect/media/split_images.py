@@ -21,7 +21,7 @@ class Idefics3(NoSounds):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        each = settings.own.optional("image_seq_len", 169, least=1)
+        each = settings.root.optional("image_seq_len", 169, least=1)
         rows = columns = 0
         if part.flag("do_image_splitting", default=True):
             longest = part.inner("size", "longest_edge")
@@ -38,7 +38,7 @@ class Idefics3(NoSounds):
         if settings.model_type != "smolvlm":
             takes_no("video", settings)
         settings.part("video")
-        each = settings.own.optional("image_seq_len", 169, least=1) + 3
+        each = settings.root.optional("image_seq_len", 169, least=1) + 3
         return ItemTokens(
             video.frames * (each + 1) + 1,
             (

@@ -33,13 +33,13 @@ class InternVL(NoSounds):
     of a video is one tile on a line, with its number as text that is not counted."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        each = settings.own.optional("image_seq_length", 256, least=1)
+        each = settings.root.optional("image_seq_length", 256, least=1)
         tiles, step = tiles_of(image, settings.part("image"))
         return ItemTokens(2 + each * tiles, (step, f"{each:,} tokens a tile, 2 markers"))
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         settings.part("video")
-        each = settings.own.optional("image_seq_length", 256, least=1) + 2
+        each = settings.root.optional("image_seq_length", 256, least=1) + 2
         return ItemTokens(
             each * video.frames + video.frames - 1,
             (
@@ -72,9 +72,9 @@ class AyaVision(ImagesOnly):
     """Aya Vision: a token before each tile, and two markers; cut always."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        own = settings.own
-        merged = own.optional("patch_size", 28, least=1) * own.optional("downsample_factor", 1)
-        across = own.optional("img_size", 364, least=1) // max(merged, 1)
+        root = settings.root
+        merged = root.optional("patch_size", 28, least=1) * root.optional("downsample_factor", 1)
+        across = root.optional("img_size", 364, least=1) // max(merged, 1)
         tiles, step = tiles_of(image, settings.part("image"))
         tokens = across * across
         return ItemTokens(
@@ -110,9 +110,9 @@ class DeepseekOcr2(ImagesOnly):
     one separator."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, own = settings.part("image"), settings.own
-        patch = own.optional("patch_size", 16, least=1)
-        ratio = own.optional("downsample_ratio", 4, least=1)
+        part, root = settings.part("image"), settings.root
+        patch = root.optional("patch_size", 16, least=1)
+        ratio = root.optional("downsample_ratio", 4, least=1)
         overview = math.ceil(part.inner("size", "height") / patch / ratio) ** 2
         local = math.ceil(part.count("tile_size") / patch / ratio) ** 2
         columns, rows = _tiles_of_a_large_one(image, part)
@@ -137,9 +137,9 @@ class UnlimitedOcr(ImagesOnly):
     """Unlimited-OCR: as DeepSeek-OCR 2, with a token at the end of each row."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, own = settings.part("image"), settings.own
-        patch = own.optional("patch_size", 16, least=1)
-        ratio = own.optional("downsample_ratio", 4, least=1)
+        part, root = settings.part("image"), settings.root
+        patch = root.optional("patch_size", 16, least=1)
+        ratio = root.optional("downsample_ratio", 4, least=1)
         page = max(part.inner("size", "height"), part.inner("size", "width"))
         overview = math.ceil(page // patch / ratio)
         local = math.ceil(part.count("tile_size") // patch / ratio)
@@ -156,7 +156,7 @@ class Ovis2(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        each = settings.own.optional("image_seq_length", 256, least=1)
+        each = settings.root.optional("image_seq_length", 256, least=1)
         most, tiles = part.count("max_patches"), 1
         if part.flag("crop_to_patches") and most > 1:
             tile = part.inner("size", "height")
@@ -211,7 +211,7 @@ class GraniteDocling(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        each = settings.own.optional("image_seq_len", 64, least=1)
+        each = settings.root.optional("image_seq_len", 64, least=1)
         each *= 4 if part.flag("fine_route") else 1
         columns = rows = 1
         if part.flag("crop_to_patches", default=True) and part.count("max_patches") > 1:

@@ -78,5 +78,5 @@ def _sums(inspection: Inspection, derived: LowRank) -> Iterator[tuple[str, str]]
     summed = (
         f"{adapter.base_parameters:,} + {inspection.parameters:,} = {with_rounded(both)} parameters"
     )
-    own = f"{100 * inspection.parameters / both:.3g}% of them are the adapter's"
-    yield "with its base", f"{summed}; {own}"
+    portion = f"{100 * inspection.parameters / both:.3g}% of them are the adapter's"
+    yield "with its base", f"{summed}; {portion}"

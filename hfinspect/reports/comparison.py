@@ -84,11 +84,11 @@ def _bar(name: str, model: Inspection) -> Iterator[Block]:
 
     total = model.parameters
     known = [(name, totals.parameters) for name, totals in model.components.items()]
-    pieces = tuple(
+    shares = tuple(
         (name, size / total, rounded_count(size)) for name, size in known if size and total
     )
     yield Paragraph(f"{name}: {summary(model)}")
-    yield StackedBar("parameters", pieces)
+    yield StackedBar("parameters", shares)
 
 
 class _Line(NamedTuple):

@@ -49,12 +49,12 @@ class StackedBar(Picture):
     """One bar in pieces: (component, share of 1, what it comes to)."""
 
     title: str
-    pieces: tuple[tuple[str, float, str], ...]
+    shares: tuple[tuple[str, float, str], ...]
 
     def in_text(self) -> tuple[Block, ...]:
         columns = columns_of("component:component; share:share; bar:bar =")
         columns += (Column("size", self.title, "int"),)
-        rows = tuple((name, share, ((name, share),), text) for name, share, text in self.pieces)
+        rows = tuple((name, share, ((name, share),), text) for name, share, text in self.shares)
         return (Table(columns, rows, optional=("bar",)),)
 
 
@@ -193,8 +193,8 @@ class MemoryCurves(Picture):
         from ..sizing.curves import value_at
 
         curves, batch = self.curves.curves, self.curves.batches.index(self.batch)
-        own = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
-        first = (own or curves)[0]
+        same = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
+        first = (same or curves)[0]
         weights = first.weights
         columns = columns_of("context:int; weights; cache; workspace = workspace, at most; total")
         rows: list[tuple[Cell, ...]] = []

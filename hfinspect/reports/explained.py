@@ -65,8 +65,8 @@ def _bar(e: Explanation) -> Block:
     from .drawings import StackedBar
 
     shares = [share for share in e.shares if share.value and e.parameters]
-    pieces = ((s.component, s.value / e.parameters, rounded_count(s.value)) for s in shares)
-    return StackedBar("parameters", tuple(pieces))
+    bar = ((s.component, s.value / e.parameters, rounded_count(s.value)) for s in shares)
+    return StackedBar("parameters", tuple(bar))
 
 
 def _in_group(block: Block) -> Block:

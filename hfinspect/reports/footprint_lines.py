@@ -45,8 +45,8 @@ def bar(memory: Memory) -> Iterator[Block]:
         "cache": main.cache.nbytes,
         "workspace": main.workspace.nbytes,
     }
-    pieces = ((name, size / main.total, byte_size(size)) for name, size in sizes.items() if size)
-    yield StackedBar(f"total at {main.context:,} tokens", tuple(pieces))
+    shares = ((name, size / main.total, byte_size(size)) for name, size in sizes.items() if size)
+    yield StackedBar(f"total at {main.context:,} tokens", tuple(shares))
 
 
 def _device(memory: Memory) -> str:

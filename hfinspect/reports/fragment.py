@@ -82,9 +82,9 @@ def _fill(component: str) -> str:
     return INKS[ink_of(component)].light
 
 
-def _pieces(pieces: tuple[tuple[str, float], ...], width: int, height: int, kind: str = "") -> str:
+def _pieces(shares: tuple[tuple[str, float], ...], width: int, height: int, kind: str = "") -> str:
     rects, left = [], 0.0
-    for name, share in pieces:
+    for name, share in shares:
         size = width * min(max(share, 0.0), 1.0)
         if size >= 0.2:
             rects.append(
@@ -95,11 +95,11 @@ def _pieces(pieces: tuple[tuple[str, float], ...], width: int, height: int, kind
 
 
 def _stacked(block: StackedBar) -> str:
-    bar = _pieces(tuple((n, share) for n, share, _ in block.pieces), 620, 22, ' class="stack"')
+    bar = _pieces(tuple((n, share) for n, share, _ in block.shares), 620, 22, ' class="stack"')
     legend = "".join(
         f'<li><svg width="10" height="10"><rect width="10" height="10" fill="{_fill(name)}"/></svg>'
         f" {_text(name)} <b>{_text(text)}</b> {100 * share:.1f}%</li>"
-        for name, share, text in block.pieces
+        for name, share, text in block.shares
     )
     return f"{bar}<ul>{legend}</ul>"
 
@@ -136,7 +136,7 @@ def _class(column: Column) -> str:
 def _cell(cell: Cell, column: Column) -> str:
     if column.kind == "bar":
         plain = (("other", float(cell)),) if isinstance(cell, (int, float)) else ()
-        pieces = cell if isinstance(cell, tuple) else plain
-        return f"<td>{_pieces(pieces, 100, 10)}</td>"
+        shares = cell if isinstance(cell, tuple) else plain
+        return f"<td>{_pieces(shares, 100, 10)}</td>"
     text = shown(cell, column, Canvas())
     return f"<td{_class(column)}>{_text(text)}</td>"

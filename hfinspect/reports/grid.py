@@ -103,7 +103,7 @@ def data(grid: Grid) -> dict[str, Any]:
         range(len(grid.columns)),
         key=lambda i: not (grid.columns[i].shown or grid.columns[i].name in charted),
     )
-    made: dict[int, dict[str, Any]] = {}
+    columns: dict[int, dict[str, Any]] = {}
     left: list[str] = []
     for i in order:
         column = grid.columns[i]
@@ -113,14 +113,14 @@ def data(grid: Grid) -> dict[str, Any]:
             left.append(column.name)
             continue
         room -= size
-        made[i] = one
-    names = {grid.columns[i].name for i in made}
+        columns[i] = one
+    names = {grid.columns[i].name for i in columns}
     charts = [[c.title, c.column, c.bars] for c in grid.charts if c.column in names]
     return {
         "rows": len(rows),
         "digits": CODES,
         "cut": len(grid.rows) - len(rows),
-        "columns": [made[i] for i in sorted(made)],
+        "columns": [columns[i] for i in sorted(columns)],
         "left": left,
         "charts": charts,
     }

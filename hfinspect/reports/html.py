@@ -350,7 +350,7 @@ def _components(blocks: Iterable[Block]) -> Iterator[str]:
                     cells = (row[i] for row in block.rows)
                     yield from (n for c in cells if isinstance(c, tuple) for n, _ in c)
         elif isinstance(block, StackedBar):
-            yield from (name for name, _, _ in block.pieces)
+            yield from (name for name, _, _ in block.shares)
         elif isinstance(block, Treemap):
             yield from (leaf.component for leaf in block.leaves)
         elif isinstance(block, Strips):
@@ -373,9 +373,9 @@ def _swatch(ink: str) -> str:
 
 def _bar(cell: Any) -> str:
     """A bar of at most 120 pixels, in pieces or in one."""
-    pieces = cell if isinstance(cell, tuple) else (("other", cell),) if cell else ()
+    shares = cell if isinstance(cell, tuple) else (("other", cell),) if cell else ()
     rects, left = [], 0.0
-    for name, share in pieces:
+    for name, share in shares:
         width = 120 * min(max(share, 0.0), 1.0)
         if width >= 0.1:
             rects.append(
@@ -390,7 +390,7 @@ def _bar(cell: Any) -> str:
 
 def _stacked(block: StackedBar) -> str:
     rects, legend, left = [], [], 0.0
-    for name, share, text in block.pieces:
+    for name, share, text in block.shares:
         rects.append(
             f'<rect x="{100 * left:.4g}%" width="{100 * share:.4g}%" height="34" '
             f'fill="url(#p-{ink_of(name)})"/>'

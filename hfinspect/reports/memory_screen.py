@@ -203,12 +203,12 @@ def _inference(memory: Memory, *, full: bool) -> Iterator[Block]:
 
 
 def _more(memory: Memory) -> str:
-    own, main = memory.own_context, memory.main
-    if own and main is not None and main.context > own:
+    limit, main = memory.own_context, memory.main
+    if limit and main is not None and main.context > limit:
         return f"+ the card has room for more than the {main.context:,} tokens"
     return (
-        f"+ the card has room for more than the model's own {own:,} tokens"
-        if own
+        f"+ the card has room for more than the model's own {limit:,} tokens"
+        if limit
         else ("any: the model sets no context limit, and every tested context fits")
     )
 

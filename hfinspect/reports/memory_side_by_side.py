@@ -52,7 +52,7 @@ def lay_out(memories: Sequence[Memory]) -> Document:
     return Document(f"{len(memories)} models", tuple(blocks), _plain(memories))
 
 
-def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
+def _row(memory: Memory, columns: set[str]) -> tuple[Cell, ...]:
     count, weights = memory.weights.parameters, memory.weights.nbytes
     cache, main, training = memory.cache, memory.main, memory.training
     total = memory.total if training is None else training.least
@@ -70,7 +70,7 @@ def _row(memory: Memory, named: set[str]) -> tuple[Cell, ...]:
         "fits": "" if memory.verdict is None else memory.verdict.answer,
         "longest": _longest(memory),
     }
-    return tuple(cell for name, cell in cells.items() if name in named)
+    return tuple(cell for name, cell in cells.items() if name in columns)
 
 
 def _longest(memory: Memory) -> str:

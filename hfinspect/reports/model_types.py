@@ -19,24 +19,24 @@ class Architectures(JsonForm):
     architectures: Sequence[Family]
 
 
-def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
+def lay_out(families: Sequence[Family], search: str = "") -> Document:
     """One row a family, by category. Of one that has names instead of model types (timm's), those
-    that contain ``wanted``."""
+    that contain ``search``."""
     ordered = sorted(families, key=lambda f: (f.category, [t.lower() for t in types_of(f)]))
     table = Table(
         columns_of("model_type; category; classes:int; default = most common class; source"),
         tuple(
-            (", ".join(types_of(f, wanted)), f.category, len(f.classes), f.default, f.source)
+            (", ".join(types_of(f, search)), f.category, len(f.classes), f.default, f.source)
             for f in ordered
         ),
         optional=("category", "classes", "default", "source"),
     )
-    count = sum(len(types_of(family, wanted)) for family in families)
+    count = sum(len(types_of(family, search)) for family in families)
     return Document("", (table, Paragraph(f"in all {count:,}")), table)
 
 
-def types_of(family: Family, wanted: str = "") -> tuple[str, ...]:
+def types_of(family: Family, search: str = "") -> tuple[str, ...]:
     """The family's model types, or where it has none (diffusers, timm) its class: the ones that
-    contain ``wanted``, else the most common."""
-    classes = tuple(name for name in family.classes if wanted and wanted in name.lower())
+    contain ``search``, else the most common."""
+    classes = tuple(name for name in family.classes if search and search in name.lower())
     return family.model_types or classes or (family.default,)

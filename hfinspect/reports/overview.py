@@ -148,7 +148,7 @@ def _groups(
     sizes and ranges are rounded, and groups of nothing are left out."""
     total = inspection.parameters
     by_component = by == "component"
-    pieces = {} if by_component or exact else component_shares(inspection.tensors, by)
+    shares = {} if by_component or exact else component_shares(inspection.tensors, by)
     columns = [
         Column(by, by, "component" if by_component else "text"),
         *columns_of("parameters:int; share:share; bar:bar ="),
@@ -161,7 +161,7 @@ def _groups(
         if not exact and not totals.parameters and not totals.nbytes and total is not None:
             continue
         share = _share(totals.parameters, total)
-        bar = ((name, share or 0.0),) if by_component else pieces.get(name, share)
+        bar = ((name, share or 0.0),) if by_component else shares.get(name, share)
         rows.append(
             (
                 name,

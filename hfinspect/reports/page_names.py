@@ -11,9 +11,9 @@ def page_names(models: Sequence[tuple[str, Origin | None]]) -> list[str]:
     """One name for each (target, origin): the repo, the folder's own name, or the name that was
     given in Python. Folders of one name have those that they lie in before it."""
     names = [_short(target, origin) for target, origin in models]
-    seen = Counter(names)
+    counts = Counter(names)
     return [
-        _longer(target, [other for other, _ in models]) if seen[name] > 1 else name
+        _longer(target, [other for other, _ in models]) if counts[name] > 1 else name
         for name, (target, _) in zip(names, models, strict=True)
     ]
 

@@ -187,12 +187,12 @@ def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
 def _bar(inspection: Inspection) -> Iterator[Block]:
     total = inspection.parameters
     if total:
-        pieces = tuple(
+        shares = tuple(
             (name, totals.parameters / total, rounded_count(totals.parameters))
             for name, totals in inspection.components.items()
             if totals.parameters
         )
-        yield StackedBar("parameters", pieces)
+        yield StackedBar("parameters", shares)
 
 
 # ---- layers
@@ -266,14 +266,14 @@ def _chapters_of_parts(portrait: Portrait) -> list[Chapter]:
     declared = {member.name: member for member in portrait.inspection.members}
     chapters = []
     for at, part in enumerate(portrait.parts):
-        member, own = declared[part.name], part.inspection
+        member, inspection = declared[part.name], part.inspection
         kind = (member.declared or member.architecture or "").rpartition(".")[2]
         blocks: list[Block] = []
-        if own is not None:
-            screen = overview.lay_out(own, layers=per_layer(own.tensors))
+        if inspection is not None:
+            screen = overview.lay_out(inspection, layers=per_layer(inspection.tensors))
             blocks += [
                 Paragraph(f"{kind}: {screen.summary}" if kind else screen.summary),
-                *_bar(own),
+                *_bar(inspection),
             ]
             if isinstance(part.explanation, str):
                 blocks += [block for block in screen.blocks if isinstance(block, Table)]
@@ -329,10 +329,10 @@ def _tensors(inspection: Inspection, folded: Folded) -> Iterator[Block]:
 
 
 def _tensor_row(p: Pattern, parts: Sequence[str]) -> tuple[Cell, ...]:
-    own = f"{p.part}/" if p.part in parts and not p.stack else ""
+    prefix = f"{p.part}/" if p.part in parts and not p.stack else ""
     remark = "tied" if p.tied else "" if p.beyond is None else "not loaded"
     return (
-        own + p.name,
+        prefix + p.name,
         p.tensors,
         shape_text(p.shape, "×"),
         p.dtype or "unknown",

@@ -36,16 +36,16 @@ def lay_out(
     rows: Rows,
     types: Mapping[str, str],
     meanings: Mapping[str, str],
-    named: Sequence[str] = (),
+    requested: Sequence[str] = (),
     sized: Sized | None = None,
 ) -> Document:
-    """``types`` and ``meanings`` are those of the columns, ``named`` the columns that the user
+    """``types`` and ``meanings`` are those of the columns, ``requested`` the columns that the user
     named, which are shown whether or not they say anything."""
     says = {name: any(row.get(name) not in (None, "") for row in rows) for name in types}
     failed = any(row["status"] != "ok" for row in rows)
     usual = [name for name in _SHOWN if says.get(name) and (name != "status" or failed)]
-    first = [name for name in _SHOWN if name in usual or (name in named and name in types)]
-    shown = dict.fromkeys((*first, *(name for name in named if name in types)))
+    first = [name for name in _SHOWN if name in usual or (name in requested and name in types)]
+    shown = dict.fromkeys((*first, *(name for name in requested if name in types)))
     order = [*shown, *(name for name in types if name not in shown and says[name])]
     columns = tuple(
         GridColumn(name, types[name], meanings.get(name, ""), name in shown) for name in order

@@ -15,22 +15,22 @@ _FIRST = tuple(
 
 
 def lay_out(
-    rows: Sequence[Mapping[str, Cell]], types: Mapping[str, str], named: Sequence[str] = ()
+    rows: Sequence[Mapping[str, Cell]], types: Mapping[str, str], requested: Sequence[str] = ()
 ) -> Document:
-    """One row a target. Columns that the user ``named`` are there whether or not they are empty
+    """One row a target. Columns that the user ``requested`` are there whether or not they are empty
     and have room; of the others those that say anything."""
 
     def says(name: str) -> bool:
         return any(row.get(name) not in (None, "") for row in rows)
 
-    always = _ALWAYS_FITTING if "fits" in named else _ALWAYS
-    used = [name for name in types if name in named or name in always or says(name)]
+    always = _ALWAYS_FITTING if "fits" in requested else _ALWAYS
+    used = [name for name in types if name in requested or name in always or says(name)]
     used = [name for name in used if name != "error_kind" or says(name)]
     columns = tuple(
         Column(name, name, "int" if types[name] == "int64" else "text") for name in used
     )
     body = tuple(tuple("" if row.get(n) is None else row[n] for n in used) for row in rows)
-    spare = [name for name in used if name not in named and name not in always]
+    spare = [name for name in used if name not in requested and name not in always]
     ranked = (*(n for n in _FIRST if n in spare), *(n for n in spare if n not in _FIRST))
     table = Table(columns, body, optional=ranked)
     return Document("", (table,), table)

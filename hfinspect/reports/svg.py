@@ -38,16 +38,16 @@ def render(document: Document) -> str:
     blocks = list(without_chapters(document.blocks))
     treemap = next((block for block in blocks if isinstance(block, Treemap)), None)
     bar = next((block for block in blocks if isinstance(block, StackedBar)), None)
-    pieces = () if bar is None else tuple(sorted(bar.pieces, key=lambda piece: -piece[1]))
-    legend = _legend_lines(pieces)
+    shares = () if bar is None else tuple(sorted(bar.shares, key=lambda piece: -piece[1]))
+    legend = _legend_lines(shares)
     area = _AREA._replace(h=_AREA.h - _LINE * max(len(legend) - 1, 0))
     tiles = [] if treemap is None else _chosen(tiles_of(treemap, area))
     used = dict.fromkeys(
-        ink_of(name) for name in (*(p[0] for p in pieces), *(t.node.component for t in tiles))
+        ink_of(name) for name in (*(p[0] for p in shares), *(t.node.component for t in tiles))
     )
     style = _STYLE.format(light=variables("light", used), dark=variables("dark", used))
     title, summary = _text(document.title, 90), _text(document.summary, 110)
-    about = _text(_described(document, pieces), 900)
+    about = _text(_described(document, shares), 900)
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="t d">',
@@ -56,7 +56,7 @@ def render(document: Document) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="var(--paper)"/>',
         f'<text class="t" x="12" y="26">{_fitting(title, 776, 9.2)}</text>',
         f'<text class="s" x="12" y="45">{summary}</text>',
-        *_bar(pieces),
+        *_bar(shares),
     ]
     if treemap is None:
         parts.append('<text class="s" x="12" y="200">nothing to draw: no size is known</text>')
@@ -71,17 +71,17 @@ def _text(text: str, limit: int) -> str:
     return escape(clean(text, limit), quote=True)
 
 
-def _described(document: Document, pieces: tuple[tuple[str, float, str], ...]) -> str:
+def _described(document: Document, shares: tuple[tuple[str, float, str], ...]) -> str:
     """What the picture shows, for who does not see it."""
-    parts = ", ".join(f"{name} {share * 100:.1f}% ({text})" for name, share, text in pieces)
+    parts = ", ".join(f"{name} {share * 100:.1f}% ({text})" for name, share, text in shares)
     facts = next((b for b in document.blocks if isinstance(b, Facts)), Facts(()))
     build = ". ".join(f"{label}: {text}" for label, text in facts.items[:1])
     return f"{document.summary}. {build}. Parameters by component: {parts}."
 
 
-def _bar(pieces: tuple[tuple[str, float, str], ...]) -> Iterator[str]:
+def _bar(shares: tuple[tuple[str, float, str], ...]) -> Iterator[str]:
     left = 12.0
-    for name, share, _ in pieces:
+    for name, share, _ in shares:
         width = 776 * share
         if width >= 0.3:
             yield (
@@ -130,11 +130,11 @@ def _fitting(text: str, width: float, char: float) -> str:
     return text[: max(room - 1, 0)] + "…" if room > 2 else ""
 
 
-def _legend_lines(pieces: tuple[tuple[str, float, str], ...]) -> list[list[tuple[float, str, str]]]:
+def _legend_lines(shares: tuple[tuple[str, float, str], ...]) -> list[list[tuple[float, str, str]]]:
     """(left, component, label) line by line: every component of at least ``_LEAST``."""
     lines: list[list[tuple[float, str, str]]] = []
     left = float(WIDTH)
-    for name, share, text in pieces:
+    for name, share, text in shares:
         if share < _LEAST:
             continue
         label = f"{name} {text} ({share * 100:.1f}%)"

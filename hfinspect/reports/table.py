@@ -423,10 +423,10 @@ def bar(share: float | Pieces, canvas: Canvas) -> str:
     return "".join(canvas.style(run, name) for name, run in runs)
 
 
-def _owner(pieces: Pieces, place: int) -> str:
+def _owner(shares: Pieces, place: int) -> str:
     """The piece that takes most of one character of a bar."""
     start, best, most = 0.0, "", -1.0
-    for name, share in pieces:
+    for name, share in shares:
         end = start + share * _BAR
         covered = min(end, place + 1) - max(start, place)
         if share > 0 and covered > most:

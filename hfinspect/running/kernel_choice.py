@@ -49,15 +49,15 @@ def kernel_format(subject: Subject) -> str | None:
 def kernels_of(kind: str, capability: int) -> tuple[str, ...]:
     """The kernels of a format on a card, in the order in which they are tried. One whose source
     names no card is left out after one that names this card: it need not run here."""
-    named = False
+    names_card = False
     names: list[str] = []
     for name, least, families in engine_lists()["vllm"]["kernels"][kind]:
         family = capability // 10 * 10
         runs = capability >= least and (not families or {capability, family} & set(families))
         says = bool(least or families)
-        if runs and (says or not named):
+        if runs and (says or not names_card):
             names.append(name)
-            named = named or says
+            names_card = names_card or says
     return tuple(names[:_SHOWN])
 
 
@@ -66,28 +66,28 @@ def kernel_rows(subject: Subject) -> tuple[KernelRow, ...]:
     kind = kernel_format(subject)
     if kind is None or subject.maker not in ("", "nvidia"):
         return ()
-    own = subject.capability
+    capability_here = subject.capability
     rows = []
     for generation, capabilities in GENERATIONS:
         for capability in capabilities:
-            if own not in (None, capability):
+            if capability_here not in (None, capability):
                 continue
             names = kernels_of(kind, capability)
             if names:
                 rows.append((generation, capability, names))
-    if own is not None and not rows and (names := kernels_of(kind, own)):
-        rows.append(("", own, names))
+    if capability_here is not None and not rows and (names := kernels_of(kind, capability_here)):
+        rows.append(("", capability_here, names))
     return _joined(rows)
 
 
 def _joined(rows: list[tuple[str, int, tuple[str, ...]]]) -> tuple[KernelRow, ...]:
     """Cards of one generation with equal kernels in one row."""
-    made: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    capabilities: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for generation, capability, names in rows:
-        made.setdefault((generation, names), []).append(capability)
+        capabilities.setdefault((generation, names), []).append(capability)
     return tuple(
         KernelRow(f"{generation} {', '.join(map(spelled_capability, numbers))}".strip(), names)
-        for (generation, names), numbers in made.items()
+        for (generation, names), numbers in capabilities.items()
     )
 
 

@@ -25,10 +25,10 @@ class LlamaCppLoader(Loader):
     key: ClassVar[str] = "llama_cpp"
 
     def of_class(self, subject: Subject) -> Check:
-        own = classes_of(self.name)
+        lists = classes_of(self.name)
         if subject.is_gguf:
             kind = subject.model_type
-            if kind in own["architectures"]:
+            if kind in lists["architectures"]:
                 return Check(YES, f"architecture {kind}", kind)
             return Check(NO, f"llama.cpp has no architecture {kind or 'that the file names'}")
         if subject.is_pipeline:
@@ -36,8 +36,8 @@ class LlamaCppLoader(Loader):
         architecture = subject.architecture
         if not architecture:
             return Check(UNKNOWN, "the config names no class")
-        if architecture in own["classes"]:
-            converted = own["converts"].get(architecture)
+        if architecture in lists["classes"]:
+            converted = lists["converts"].get(architecture)
             return Check(YES, f"its converter takes {architecture}", converted)
         return Check(NO, f"its converter has no class {architecture}")
 

@@ -69,9 +69,9 @@ class OnnxExport(Loader):
     def _task(self, subject: Subject) -> str:
         """The task of the class that the type has; empty where there is none."""
         tasks = self._tasks(subject.model_type)
-        for suffix, wanted in _TASKS:
+        for suffix, names in _TASKS:
             if subject.architecture.endswith(suffix):
-                return next((task for task in wanted if task in tasks), "")
+                return next((task for task in names if task in tasks), "")
         return ""
 
     def of_packing(self, subject: Subject) -> Check:

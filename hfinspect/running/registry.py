@@ -31,10 +31,10 @@ LOADERS: Final[Mapping[str, Loader]] = MappingProxyType(
 )
 
 
-def find_loaders(wanted: str | Sequence[str] | None) -> list[Loader]:
+def find_loaders(requested: str | Sequence[str] | None) -> list[Loader]:
     """The engines of these names (``"vllm,sglang"``), all without one. Raises UsageError."""
-    if wanted is None:
+    if requested is None:
         return list(LOADERS.values())
-    words = wanted.split(",") if isinstance(wanted, str) else wanted
+    words = requested.split(",") if isinstance(requested, str) else requested
     names = [checked("engine", word.strip().lower(), NAMES) for word in words]
     return [LOADERS[name] for name in dict.fromkeys(names)]

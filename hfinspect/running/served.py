@@ -35,8 +35,8 @@ class ServerLoader(Loader):
             return Check(*self._of_pipeline(subject))
         if not architecture:
             return self.of_no_class(subject)
-        own = classes_of(self.name)
-        if architecture in own["classes"]:
+        lists = classes_of(self.name)
+        if architecture in lists["classes"]:
             mapped = self.lists.get("maps", {}).get(architecture, architecture)
             return Check(YES, f"class {architecture}", mapped)
         if base := made_of(self.name, architecture):
@@ -91,11 +91,11 @@ class ServerLoader(Loader):
         bits = declared.integer("bits", "w_bit")
         if bits is None:
             return ""
-        taken = self.lists[subject.method]
+        lists = self.lists[subject.method]
         symmetric = declared.values.get("sym", True)
         if subject.method == "awq":
-            return "" if bits in taken else f"it takes AWQ of {taken} bits, and this has {bits}"
-        if [bits, symmetric] in taken:
+            return "" if bits in lists else f"it takes AWQ of {lists} bits, and this has {bits}"
+        if [bits, symmetric] in lists:
             return ""
         how = "symmetric" if symmetric else "not symmetric"
         return f"it takes symmetric GPTQ of 4 and 8 bits, and this has {bits}, {how}"

@@ -89,10 +89,10 @@ class TensorRtLlm(Loader):
         """Why a packing of a method that it reads is refused; empty where it is not."""
         declared, method = subject.declared, subject.method
         if method == "gptq":
-            taken = self.lists["gptq"]
+            supported = self.lists["gptq"]
             bits, group = declared.integer("bits"), declared.integer("group_size")
-            if bits not in taken["bits"] or group not in taken["groups"]:
-                sizes = " or ".join(map(str, taken["groups"]))
+            if bits not in supported["bits"] or group not in supported["groups"]:
+                sizes = " or ".join(map(str, supported["groups"]))
                 return f"it takes GPTQ of 4 bits in groups of {sizes}, and this has {bits}, {group}"
             return "it takes no GPTQ with desc_act" if declared.values.get("desc_act") else ""
         if method == "fp8":

@@ -260,8 +260,8 @@ class Dataset:
         return rows
 
     def _journals(self) -> list[Path]:
-        own = re.compile(rf"_part{self._label}-\d{{5,}}\.rows\.jsonl")
-        return [path for path in self.folder.iterdir() if own.fullmatch(path.name)]
+        pattern = re.compile(rf"_part{self._label}-\d{{5,}}\.rows\.jsonl")
+        return [path for path in self.folder.iterdir() if pattern.fullmatch(path.name)]
 
     def check(self, items: Iterator[Item]) -> None:
         """Take the items of the whole parts from a list that is read from its beginning.
@@ -298,11 +298,11 @@ class Dataset:
         of which all are there is written here and now."""
         rest = iter(items)
         for number in itertools.count():
-            own = list(islice(rest, self.manifest.part_rows))
-            if not own:
+            items_of_part = list(islice(rest, self.manifest.part_rows))
+            if not items_of_part:
                 return
             part = self._part(number)
-            there = [part.expects(item) for item in own]
+            there = [part.expects(item) for item in items_of_part]
             if all(there):
                 self._write_whole()
                 continue
@@ -312,7 +312,7 @@ class Dataset:
                 number,
                 tuple(
                     item if row is None else item._replace(row=row)
-                    for item, row in zip(own, rows, strict=True)
+                    for item, row in zip(items_of_part, rows, strict=True)
                 ),
             )
 
@@ -347,9 +347,9 @@ class Dataset:
 
     def _parts(self, first: int) -> list[Path]:
         """The files of this shard's parts from a number on."""
-        own = re.compile(rf"part{self._label}-(\d{{5,}})\.parquet")
-        named = [(own.fullmatch(path.name), path) for path in self.folder.iterdir()]
-        return [path for name, path in named if name is not None and int(name[1]) >= first]
+        pattern = re.compile(rf"part{self._label}-(\d{{5,}})\.parquet")
+        matches = [(pattern.fullmatch(path.name), path) for path in self.folder.iterdir()]
+        return [path for name, path in matches if name is not None and int(name[1]) >= first]
 
     def _part_path(self, number: int) -> Path:
         return self.folder / f"part{self._label}-{number:05d}.parquet"

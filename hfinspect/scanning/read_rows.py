@@ -26,14 +26,14 @@ class RowFile(NamedTuple):
     notes: list[str]
 
 
-def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
-    """The ``wanted`` columns of all rows. Errors of later rows are raised when they are reached.
+def open_rows(path: Path, columns: Sequence[str]) -> RowFile:
+    """The ``columns`` of all rows. Errors of later rows are raised when they are reached.
 
     Raises EntryNotFoundError, UnreadableError, and UsageError for what no scan has written.
     """
     try:
         if path.is_dir():
-            return _folder(path, wanted)
+            return _folder(path, columns)
         with path.open("rb") as stream:
             first = stream.readline(MAX_LINE)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
     if not first:
         return RowFile((), iter(()), ["the file is empty: a scan of no models, or one that began"])
     if first.startswith(b"PAR1"):
-        return _parquet(path, [path], wanted)
+        return _parquet(path, [path], columns)
     if not first.endswith(b"\n") and first.startswith((b'{"target"', b"target,")):
         return RowFile((), iter(()), [_cut_line(1)])
     if first.startswith(b"{"):
@@ -53,7 +53,7 @@ def open_rows(path: Path, wanted: Sequence[str]) -> RowFile:
     return _csv(path, first)
 
 
-def _folder(folder: Path, wanted: Sequence[str]) -> RowFile:
+def _folder(folder: Path, columns: Sequence[str]) -> RowFile:
     names = sorted(folder.iterdir())
     parts = [path for path in names if path.suffix == ".parquet" and path.name[0] not in "._"]
     manifests = [path for path in names if path.name.startswith("_scan") and path.suffix == ".json"]
@@ -61,7 +61,7 @@ def _folder(folder: Path, wanted: Sequence[str]) -> RowFile:
         raise UsageError(str(folder), "holds no part of a scan", expected="part-*.parquet")
     states = map(read_manifest, manifests)
     unfinished = any(one is not None and not one.complete for one in states)
-    rows = _parquet(folder, parts, wanted) if parts else RowFile((), iter(()), [])
+    rows = _parquet(folder, parts, columns) if parts else RowFile((), iter(()), [])
     if not unfinished:
         return rows
     what = "the scan is not finished" if len(manifests) == 1 else "not every shard is finished"
@@ -69,14 +69,14 @@ def _folder(folder: Path, wanted: Sequence[str]) -> RowFile:
     return rows
 
 
-def _parquet(path: Path, parts: Sequence[Path], wanted: Sequence[str]) -> RowFile:
+def _parquet(path: Path, parts: Sequence[Path], chosen: Sequence[str]) -> RowFile:
     parquet.require()
     import pyarrow
     import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(parts[0]) as file:
-            columns = [name for name in file.schema_arrow.names if name in wanted]
+            columns = [name for name in file.schema_arrow.names if name in chosen]
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(parts[0], error) from None
     if "status" not in columns:

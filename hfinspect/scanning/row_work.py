@@ -101,16 +101,16 @@ class RowWork:
     def _inspected_row(self, result: Inspected | Failure, target: str) -> ScanRow:
         """The columns of an inspection and of memory; those of an audit are still null."""
         row = dict.fromkeys((*MEMORY_COLUMNS, *AUDIT_COLUMNS))
-        own = tuple(name for name in self.columns if name not in row)
+        plain = tuple(name for name in self.columns if name not in row)
         if isinstance(result, Failure):
-            return {**row, **row_of(result, own, target)}
+            return {**row, **row_of(result, plain, target)}
         if self.memory_request is not None:
             from .memory_rows import memory_row, sized
 
             row.update(memory_row(sized(result, self.memory_request)))
         if result.refused is not None:
-            return {**row, **row_of(Failure(target, result.refused), own, target)}
-        return {**row, **row_of(result.inspection, own, target)}
+            return {**row, **row_of(Failure(target, result.refused), plain, target)}
+        return {**row, **row_of(result.inspection, plain, target)}
 
     def _holds(self, item: Item, row: ScanRow, deadline: Deadline) -> bool:
         if row["status"] != "ok" or row["commit"] is None:
@@ -133,7 +133,7 @@ class Reported:
     @property
     def expand(self) -> tuple[str, ...]:
         """The Hub's names of what has the columns."""
-        wanted = {
+        hub = {
             "safetensors": ("hub_reported_parameters", "hub_reported_dtypes"),
             CONFIG: ("model_type", "architecture"),
             "gated": ("gated",),
@@ -142,7 +142,7 @@ class Reported:
             "pipeline_tag": ("task",),
             "tags": ("license",),
         }
-        return ("sha", *(key for key, of in wanted.items() if not set(of).isdisjoint(self.columns)))
+        return ("sha", *(key for key, of in hub.items() if not set(of).isdisjoint(self.columns)))
 
     def __call__(self, item: Item) -> ScanRow:
         """The model's row; what is wrong with it is in the row."""

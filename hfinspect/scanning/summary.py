@@ -90,8 +90,8 @@ class _Total:
         self.counted = self.parameters = 0
         self.sized = self.nbytes = 0
         self.failures: dict[str, int] = {}
-        own, by_hub = "parameters", "hub_reported_parameters"
-        self.by_hub = by_hub in self.columns and own not in self.columns
+        parameters, by_hub = "parameters", "hub_reported_parameters"
+        self.by_hub = by_hub in self.columns and parameters not in self.columns
         self.components = [name for name in _COMPONENTS if name in self.columns]
         self.sizes = [[0, 0, *(0 for _ in self.components)] for _ in SIZES]
         self.contexts = [[0, 0] for _ in CONTEXTS]

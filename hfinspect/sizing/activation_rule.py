@@ -155,11 +155,11 @@ def _dropout(kind: str, config: Mapping[str, Any], attention: str) -> bool | Non
     """Whether it is trained with dropout; None where some rates are zero and others are not."""
     rates = _DROPOUTS.get(kind, _Dropout({}, {"attention_dropout": 0.0}))
     residual = {bool(config.get(key, usual)) for key, usual in rates.residual.items()}
-    own = {bool(config.get(key, usual)) for key, usual in rates.attention.items()}
+    dropped = {bool(config.get(key, usual)) for key, usual in rates.attention.items()}
     if attention != "eager":
-        own = set()  # flash kernels keep the state of their random numbers instead of a mask
+        dropped = set()  # flash kernels keep the state of their random numbers instead of a mask
     if rates.both:
-        residual |= own
-    elif own == {True}:
+        residual |= dropped
+    elif dropped == {True}:
         return None
     return None if len(residual) > 1 else residual == {True}

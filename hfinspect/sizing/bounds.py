@@ -45,15 +45,15 @@ def decide(capacity: int, cases: Sequence[Case], why: str = "") -> Verdict:
         return Verdict(FITS, FITS, least, most, capacity)
     if all(answer is False for answer in amounts):
         return Verdict(DOES_NOT_FIT, DOES_NOT_FIT, least, most, capacity)
-    named = [(c.name, a) for c, a in zip(cases, amounts, strict=True) if c.name]
-    text = ", ".join(f"{name} {_WORDS[answer]}" for name, answer in _turning(named)) or why
+    answers = [(c.name, a) for c, a in zip(cases, amounts, strict=True) if c.name]
+    text = ", ".join(f"{name} {_WORDS[answer]}" for name, answer in _turning(answers)) or why
     return Verdict(DEPENDS, f"{DEPENDS}: {text}", least, most, capacity)
 
 
-def _turning(named: list[tuple[str, bool | None]]) -> list[tuple[str, bool | None]]:
+def _turning(cases: list[tuple[str, bool | None]]) -> list[tuple[str, bool | None]]:
     """The cases where the answer turns: the widest that fits, all that are open, and the narrowest
     that does not."""
-    answers = [answer for _, answer in named]
+    answers = [answer for _, answer in cases]
     first = max((i for i, answer in enumerate(answers) if answer), default=0)
-    last = next((i for i, answer in enumerate(answers) if answer is False), len(named))
-    return named[first : last + 1]
+    last = next((i for i, answer in enumerate(answers) if answer is False), len(cases))
+    return cases[first : last + 1]

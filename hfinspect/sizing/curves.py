@@ -116,7 +116,7 @@ def curves(
     contexts = tuple(sorted({*_contexts(inspection.facts.context), memory.main.context}))
     batches = tuple(sorted({*BATCHES, request.batch}))
     layers = engine_layers(inspection, prediction.root, LOGICAL, images=request.crosses)
-    made = [
+    curves = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
@@ -125,7 +125,7 @@ def curves(
             inspection, prediction, memory, _under(request, engine), contexts, batches
         )
     ]
-    return Curves(contexts, batches, tuple(made), _cards(device, request))
+    return Curves(contexts, batches, tuple(curves), _cards(device, request))
 
 
 def _cards(device: Device | None, request: MemoryRequest) -> tuple[tuple[str, int], ...]:
@@ -136,8 +136,8 @@ def _cards(device: Device | None, request: MemoryRequest) -> tuple[tuple[str, in
         for count, name in LINES
         if count == 1 or not shared
     }
-    named = {} if device is None else {device.name: device.nbytes}
-    return tuple({**named, **lines}.items())
+    own_line = {} if device is None else {device.name: device.nbytes}
+    return tuple({**own_line, **lines}.items())
 
 
 def _under(request: MemoryRequest, engine: Engine) -> MemoryRequest:
@@ -163,18 +163,18 @@ def _of_engine(
     every = engine_layers(inspection, prediction.root, engine, images=request.crosses)
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
     sized = sizer(inspection, prediction, every, memory.weights, request)
-    weights, own = sized.fullest_weights, sized.cache_request
+    weights, cache = sized.fullest_weights, sized.cache_request
     layers = [divided(layer, request.parallel.tensor, inspection) for layer in every]
     sums = [[(n, engine.workspace(sized.limit, n, batch)) for n in contexts] for batch in batches]
     if None in (one for line in sums for _, one in line):
         return  # no limit, no sum
     workspace = tuple(corners([(n, one.nbytes) for n, one in line if one]) for line in sums)
     usual, _ = cache_request_of(inspection, prediction, replace(request, dtype=None))
-    for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):
+    for dtype in dict.fromkeys((cache.dtype, usual.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine, or not for these rows
-            if dtype != own.dtype:
+            if dtype != cache.dtype:
                 engine.cache_dtype(dtype)
-            cache_request = replace(own, dtype=dtype)
+            cache_request = replace(cache, dtype=dtype)
             counted, blocks = caches_under(layers, engine, cache_request)
             caches = tuple(
                 corners(_cache(counted, blocks, replace(cache_request, batch=b), contexts))
@@ -240,9 +240,9 @@ def caches_by_layer(
     return tuple(parts)
 
 
-def _contexts(own: int | None) -> Iterable[int]:
+def _contexts(longest: int | None) -> Iterable[int]:
     """128, 192, 256, 384, ... and the model's own at the end."""
-    last = int(min(own or _LAST, _MOST))
+    last = int(min(longest or _LAST, _MOST))
     step = _FIRST
     while step < last:
         yield step

@@ -39,13 +39,13 @@ def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Ru
     if engine.support is None or base:
         return Runs()
     lists = class_lists()
-    own = lists[engine.support.key]
-    if architecture in own["classes"] or made_of(engine.support.key, architecture):
+    classes = lists[engine.support.key]
+    if architecture in classes["classes"] or made_of(engine.support.key, architecture):
         return Runs()
-    name = f"{engine.support.label} {own['version']}"
+    name = f"{engine.support.label} {classes['version']}"
     lacks = f"{name} has no class {architecture}"
-    if architecture in own["dropped"]:
-        lacks += f"; {own['dropped'][architecture]} was the last version that had it"
+    if architecture in classes["dropped"]:
+        lacks += f"; {classes['dropped'][architecture]} was the last version that had it"
     if not engine.support.through_transformers:
         return Runs(f"{lacks}: its converter does not take it")
     if architecture not in lists["through"]["classes"]:
@@ -61,13 +61,13 @@ def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Ru
 def made_of(key: str, architecture: str) -> str | None:
     """The listed class that an engine makes a pooling model of (embeddings, classes) where it does
     not list the class itself; None where there is none."""
-    own = class_lists()[key]
-    ends: dict[str, str] = own.get("suffixes", {})
+    classes = class_lists()[key]
+    ends: dict[str, str] = classes.get("suffixes", {})
     suffix = next((end for end in ends if architecture.endswith(end)), "")
     if ends.get(suffix) != "pooling":
         return None
     stem = architecture.removesuffix(suffix)
-    return next((stem + end for end in ends if stem + end in own["classes"]), None)
+    return next((stem + end for end in ends if stem + end in classes["classes"]), None)
 
 
 def converted_to(architecture: str | None) -> str | None:

@@ -32,8 +32,8 @@ def count_flops(
     if used is None:
         return "how many of its experts are used per token is not known"
     total = sum(widths)
-    seen = [tokens if layer.window is None else min(tokens, layer.window) for layer in layers]
-    later = sum(2 * own * width for own, width in zip(seen, widths, strict=True))
+    lengths = [tokens if layer.window is None else min(tokens, layer.window) for layer in layers]
+    later = sum(2 * length * width for length, width in zip(lengths, widths, strict=True))
     return Flops(
         tokens=tokens,
         batch=batch,
@@ -66,15 +66,15 @@ def _widths(root: Module, layers: Sequence[CachedLayer]) -> list[int] | str:
         return "its layers are used more than once for a token"
     widths: list[int] = []
     # Equal layers are one block listed many times.
-    seen: dict[int, list[dict[str, tuple[int, int]]]] = {}
+    rows_of: dict[int, list[dict[str, tuple[int, int]]]] = {}
     for i, (block, layer) in enumerate(zip(blocks, layers, strict=True)):
         if layer.states or len(layer.keys_values) != len(layer.cache):
             return f"layer {i} mixes tokens by other means than attention"
         if not layer.cache:
             return f"layer {i} takes keys and values of an earlier one"
-        if id(block) not in seen:
-            seen[id(block)] = attentions(block)
-        rows = seen[id(block)]
+        if id(block) not in rows_of:
+            rows_of[id(block)] = attentions(block)
+        rows = rows_of[id(block)]
         if len(rows) != 1 or any(item.cross or item.name for item in layer.keys_values):
             return f"layer {i} has no single attention whose products are known"
         width = _width(rows[0])

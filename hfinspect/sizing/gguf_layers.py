@@ -196,13 +196,13 @@ def deepstack_layers(inspection: Inspection, root: Module) -> int:
 
 def indexing_of(inspection: Inspection) -> Indexing:
     """What the file's or the config's keys say of an indexer."""
-    own = f"{inspection.metadata.get('general.architecture')}.attention."
+    prefix = f"{inspection.metadata.get('general.architecture')}.attention."
     config = ModelConfig(inspection.config or {})
     configs = (config, *config.sections())
 
     def smallest(key: str, *spellings: str) -> int:
         """The smallest of several, 0 where there is none."""
-        value = inspection.metadata.get(own + key)
+        value = inspection.metadata.get(prefix + key)
         listed = value if isinstance(value, list) else [value]
         listed = [*listed, *(one.raw(name) for one in configs for name in spellings)]
         return min((one for one in listed if type(one) is int and one > 0), default=0)

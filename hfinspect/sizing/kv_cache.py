@@ -128,14 +128,14 @@ def _of_stack(layers: Layers, *, cross: bool) -> Iterator[CachedLayer]:
     static, layers = layers.static, layers.like or layers
     blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
-    seen: dict[int, tuple[CacheItem, ...]] = {}
+    items_of: dict[int, tuple[CacheItem, ...]] = {}
     for i, (block, window) in enumerate(zip(blocks, windows, strict=True)):
-        if id(block) not in seen:
-            seen[id(block)] = tuple(
+        if id(block) not in items_of:
+            items_of[id(block)] = tuple(
                 item for item in layer_cache(block) if cross or not getattr(item, "cross", False)
             )
         reuses = i >= len(blocks) - layers.reused
-        yield CachedLayer(() if reuses else seen[id(block)], window, static)
+        yield CachedLayer(() if reuses else items_of[id(block)], window, static)
 
 
 def _blocks(layers: Layers) -> list[Module]:
@@ -181,7 +181,7 @@ def cache_size(
     """
     _check_dtype(layers, engine, request)
     layers, engine = engine.in_pages(layers, request)
-    own, layers = layers, engine.in_groups(layers)
+    plain, layers = layers, engine.in_groups(layers)
     groups = _groups(layers, engine, request)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
@@ -221,7 +221,7 @@ def cache_size(
         layers=tuple(groups),
         encoder_tokens=request.seen if has_cross else None,
         assumed=assumed,
-        notes=tuple(engine.notes(own, request, first)),
+        notes=tuple(engine.notes(plain, request, first)),
     )
 
 

@@ -23,14 +23,14 @@ CROSS: Final = frozenset(
 
 def layer_cache(layer: Module, *, cross: bool = False) -> Iterator[CacheItem]:
     """What one layer keeps, its blocks in order."""
-    own: tuple[CacheItem, ...] | None = layer.cache
-    if own is None:
+    cache: tuple[CacheItem, ...] | None = layer.cache
+    if cache is None:
         items = _projected(layer, cross)
-        own = None if items is None else (items,)
-    if own is not None:
-        for item in own:
+        cache = None if items is None else (items,)
+    if cache is not None:
+        for item in cache:
             yield replace(item, cross=cross or item.cross) if isinstance(item, KeysValues) else item
-        says = any(isinstance(item, State) and item.name.startswith("conv") for item in own)
+        says = any(isinstance(item, State) and item.name.startswith("conv") for item in cache)
         yield from _inner(layer, convolutions=not says)
         return
     yield from _convolved(layer, deep=False)

@@ -113,8 +113,8 @@ def _named(
     separate = prediction.model_type in peft_types.SEPARATE_EXPERTS
     if not separate:
         _refuse_experts(linear, prediction)
-    named = _at_old_names(every, chosen, old, names) if old and chosen else Adapters(names, ())
-    return replace(named, linear=linear, tables=rows)
+    adapters = _at_old_names(every, chosen, old, names) if old and chosen else Adapters(names, ())
+    return replace(adapters, linear=linear, tables=rows)
 
 
 def _check_named(names: Sequence[str], linears: Sequence[Matrix], every: Sequence[Matrix]) -> None:
@@ -260,7 +260,7 @@ def saved_whole(prediction: Prediction, names: Sequence[str]) -> dict[str, int]:
     """
     saved: dict[str, int] = {}
     for path, module in named_modules(prediction.root):
-        inside = any(path.startswith(f"{taken}.") for taken in saved)
+        inside = any(path.startswith(f"{path_saved}.") for path_saved in saved)
         if not inside and any(path.endswith(name) for name in names):
             saved[path] = parameters_of(module)
     for name in names:

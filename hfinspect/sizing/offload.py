@@ -137,15 +137,15 @@ class Splitter:
         with_layers: set[int] = set()
         for i in range(start, count):
             gpu = (i - start) * self.device.count // gpu_layers
-            own, experts = parts.layers[i]
-            weights[gpu] += own - (experts if i < cpu_experts else 0)
+            nbytes, experts = parts.layers[i]
+            weights[gpu] += nbytes - (experts if i < cpu_experts else 0)
             caches[gpu] += self.cache[i]
             with_layers.add(gpu)
         weights[(gpu_layers - 1) * self.device.count // gpu_layers] += parts.output
         once = sum(weights)
         for gpu in with_layers:
             weights[gpu] += parts.everywhere
-        total = parts.input + parts.output + sum(own for own, _ in parts.layers)
+        total = parts.input + parts.output + sum(nbytes for nbytes, _ in parts.layers)
         return OffloadPlan(
             flags=self._flags(gpu_layers, cpu_experts),
             gpu_layers=gpu_layers,

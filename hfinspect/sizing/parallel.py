@@ -96,15 +96,15 @@ def assumed_split(devices: int, engine: Engine, heads: int | None, layers: int) 
     return Parallel(tensor=devices)
 
 
-def split_notes(requested: Parallel, taken: Parallel, device: Device | None) -> list[str]:
+def split_notes(requested: Parallel, split: Parallel, device: Device | None) -> list[str]:
     """What is assumed of several devices where no split was named."""
     if device is None or device.count == 1 or not requested.alone:
         return []
-    if taken.tensor > 1:
-        every = "all" if taken.tensor == device.count else f"{taken.tensor} of the {device.count}"
-        how = f"each layer is cut over {every} cards, as with --tp {taken.tensor}"
+    if split.tensor > 1:
+        every = "all" if split.tensor == device.count else f"{split.tensor} of the {device.count}"
+        how = f"each layer is cut over {every} cards, as with --tp {split.tensor}"
         other = f"--pp {device.count} gives each card whole layers"
-    elif taken.pipeline > 1:
+    elif split.pipeline > 1:
         how = f"each card has some of the layers, as with --pp {device.count}"
         other = f"--tp {device.count} cuts each layer over all cards"
     else:

@@ -182,12 +182,12 @@ def _encoder_remarks(
         return ()
     tokens = request.context or inspection.facts.context or USUAL_CONTEXTS[0]
 
-    def made() -> tuple[int, int]:
+    def encoder_cache() -> tuple[int, int]:
         dtype = request.dtype or request.engine.default_cache_dtype or "F16"
         cache_request = CacheRequest(tokens=tokens, batch=request.batch, dtype=dtype)
         return cache_size(layers, request.engine, cache_request).nbytes, tokens
 
-    return request.engine.encoder_notes(made)
+    return request.engine.encoder_notes(encoder_cache)
 
 
 def refused(prediction: Prediction, layers: Sequence[CachedLayer], engine: Engine) -> str:
@@ -207,8 +207,8 @@ def _with_cache(
 ) -> Memory:
     """The sum at each context, and what follows from the last of them, the main one."""
     sized = sizer(inspection, prediction, layers, weights, request)
-    own, batch = inspection.facts.context, request.batch
-    at = tuple(sized.at(context, batch) for context in _contexts(own, request.context))
+    limit, batch = inspection.facts.context, request.batch
+    at = tuple(sized.at(context, batch) for context in _contexts(limit, request.context))
     memory = partial(memory, weights=replace(weights, per_device=sized.fullest_weights), at=at)
     notes = _notes(inspection, layers, request)
     note = runs(request.engine, prediction.architecture, layers).note
@@ -226,8 +226,8 @@ def _with_cache(
     counted = None if isinstance(flops, str) else flops
     cache_request = replace(sized.cache_request, tokens=main.context, batch=batch)
     known = main.total is not None
-    if known and own and main.context > own:
-        notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
+    if known and limit and main.context > limit:
+        notes.append(f"{main.context:,} tokens are more than the {limit:,} that the config allows")
     limited = known and request.device is not None
     return memory(
         workspace_unknown="" if main.workspace else _without_rule(inspection, request.engine),
@@ -242,7 +242,7 @@ def _with_cache(
         ),
         smallest_card=None if main.total is None else smallest_card(partial(sized.holds, main)),
         stages=sized.shown_stages(main.context, batch) if known else (),
-        **(_longest(sized, own, main) if limited else {}),
+        **(_longest(sized, limit, main) if limited else {}),
         max_batch=largest(lambda n: sized.sums(main.context, n).fits, MAX_BATCH)
         if limited
         else None,
@@ -257,14 +257,14 @@ def _without_rule(inspection: Inspection, engine: Engine) -> str:
     )
 
 
-def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
+def _longest(sized: Sizer, limit: int | None, main: AtContext) -> dict[str, Any]:
     """The longest context that fits, up to the model's own or to the one that was named, and
     whether the device holds more; without such an end None where any length fits."""
-    end = max(own, main.context) if own else MAX_CONTEXT
+    end = max(limit, main.context) if limit else MAX_CONTEXT
     batch = sized.request.batch
     longest = largest(lambda n: sized.sums(n, batch).fits, end)
-    more = longest == end and (not own or bool(sized.sums(end + 1, batch).fits))
-    return {"max_context": longest if own or not more else None, "holds_more": more}
+    more = longest == end and (not limit or bool(sized.sums(end + 1, batch).fits))
+    return {"max_context": longest if limit or not more else None, "holds_more": more}
 
 
 def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
@@ -345,11 +345,11 @@ def _no_sizes(inspection: Inspection) -> str:
     return next((f.text for f in inspection.findings if f.rule == NO_SIZES), "")
 
 
-def _contexts(own: int | None, requested: int | None) -> tuple[int, ...]:
+def _contexts(limit: int | None, requested: int | None) -> tuple[int, ...]:
     if requested is not None:
         return (requested,)
-    usual = [tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own]
-    return (*usual, own) if own else tuple(usual)
+    usual = [tokens for tokens in USUAL_CONTEXTS if limit is None or tokens < limit]
+    return (*usual, limit) if limit else tuple(usual)
 
 
 # ---- weights

@@ -91,9 +91,9 @@ def _of_cache(
     layers = engine_layers(inspection, prediction.root, request.engine, images=request.crosses)
     weights = with_adapter(weights_of(inspection), request)
     sized = sizer(inspection, prediction, layers, weights, replace(request, device=None))
-    own = inspection.facts.context
-    columns = _columns(own, request.context)
-    end = max(own, request.context or 0) if own else MAX_CONTEXT
+    limit = inspection.facts.context
+    columns = _columns(limit, request.context)
+    end = max(limit, request.context or 0) if limit else MAX_CONTEXT
 
     # Who writes no dtype computes in that of the weights: so is the cache.
     float32 = (
@@ -103,8 +103,8 @@ def _of_cache(
     @cache
     def under(engine: Engine, device: Device | None, wide: bool) -> Sizer:
         cache_request = replace(sized.cache_request, dtype="F32") if wide else sized.cache_request
-        wanted = replace(sized.request, engine=engine, device=device)
-        return replace(sized, cache_request=cache_request, request=wanted)
+        request_here = replace(sized.request, engine=engine, device=device)
+        return replace(sized, cache_request=cache_request, request=request_here)
 
     @cache
     def more(engine: Engine, context: int, wide: bool) -> tuple[int, int]:
@@ -128,9 +128,9 @@ def _of_cache(
                 sums = under(engine, card, False).sums(context, request.batch)
                 if sums.total is not None or limits is None:
                     return HeldAt(context, sums.total, sums.fits)
-                narrow = limits[0] + sum(more(engine, context, False))
+                smallest = limits[0] + sum(more(engine, context, False))
                 most = limits[1] + sum(more(engine, context, float32))
-                return HeldAt(context, None, Case("", narrow, most).fits_in(card.nbytes))
+                return HeldAt(context, None, Case("", smallest, most).fits_in(card.nbytes))
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
@@ -148,8 +148,8 @@ def _of_cache(
             return OnCard(card.name, card.nbytes, at)
         tried = dict(zip(columns, (one.fits for one in at), strict=True))
         longest = largest(lambda tokens: fit_at(tokens).fits, end, tried)
-        beyond = longest == end and (not own or bool(fit_at(end + 1).fits))
-        return OnCard(card.name, card.nbytes, at, longest if own or not beyond else None, beyond)
+        beyond = longest == end and (not limit or bool(fit_at(end + 1).fits))
+        return OnCard(card.name, card.nbytes, at, longest if limit or not beyond else None, beyond)
 
     return make
 
@@ -190,11 +190,11 @@ def _of_any_width(inspection: Inspection, request: MemoryRequest) -> tuple[int, 
     return (known[0], known[1]) if len(known) == 2 else None
 
 
-def _columns(own: int | None, requested: int | None) -> tuple[int, ...]:
+def _columns(limit: int | None, requested: int | None) -> tuple[int, ...]:
     if requested is not None:
         return (requested,)
-    return tuple(tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own) or (
-        (own,) if own else ()
+    return tuple(tokens for tokens in USUAL_CONTEXTS if limit is None or tokens < limit) or (
+        (limit,) if limit else ()
     )
 
 

@@ -106,9 +106,9 @@ def cache_request_of(
         stored = inspection.dtypes if inspection.source == "checkpoint" else NOTHING_READ
         is_gguf = inspection.format == "gguf"
         dtype, assumed = cache_dtype(prediction, request.engine, stored, is_gguf=is_gguf)
-    seen = request.encoder_tokens
-    if seen is None:
-        seen = encoder_positions(prediction.root)
+    positions = request.encoder_tokens
+    if positions is None:
+        positions = encoder_positions(prediction.root)
     of_states = state_dtype(prediction, dtype)
     return CacheRequest(
         tokens=0,
@@ -116,7 +116,7 @@ def cache_request_of(
         dtype=dtype,
         state_dtype=of_states,
         recurrent_dtype=request.engine.recurrent_dtype(prediction, inspection.config, of_states),
-        encoder_tokens=seen,
+        encoder_tokens=positions,
         heads=inspection.facts.kv_heads or inspection.facts.heads,
     ), assumed
 
@@ -219,8 +219,8 @@ class Sizer:
         """With the bytes that the cache of all devices holds of one item alone."""
         if one.tokens is None:
             return one
-        seen = one.cross_tokens or self.cache_request.encoder_tokens
-        request = replace(self.cache_request, tokens=one.tokens, batch=1, encoder_tokens=seen)
+        positions = one.cross_tokens or self.cache_request.encoder_tokens
+        request = replace(self.cache_request, tokens=one.tokens, batch=1, encoder_tokens=positions)
         size = sum(cache_size(s.layers, self.request.engine, request).nbytes for s in self.stages)
         return replace(one, cache_bytes=size)
 

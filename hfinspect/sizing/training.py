@@ -237,9 +237,9 @@ def _step_line(sized: _States, request: TrainRequest) -> TrainingLine | None:
 
 def _frozen_width(prediction: Prediction, request: TrainRequest) -> int:
     """Bytes of a frozen weight that is not packed."""
-    named = {"bf16": 2, "fp32": 4, "amp": 4}
+    size_of = {"bf16": 2, "fp32": 4, "amp": 4}
     stored = 4 if prediction.dtype == "F32" and request.method == "lora" else 2
-    return named.get(request.precision, stored)
+    return size_of.get(request.precision, stored)
 
 
 def _elements(trained: Sequence[Trained]) -> int:
@@ -385,10 +385,10 @@ def _recorded_targets(prediction: Prediction, chosen: Adapters) -> frozenset[str
     heads = [item.path for item in chosen.linear if item.kind == "lm_head"]
     if heads:
         return f"no recorded rule covers the activations with an adapter of {heads[0]}"
-    taken = {item.path for item in chosen.linear}
+    paths = {item.path for item in chosen.linear}
     for item in matrices(prediction.root):
         of_name = item.linear and item.name in names and item.kind != "lm_head"
-        if of_name and item.path not in taken:
+        if of_name and item.path not in paths:
             return f"adapters at some of the layers named {item.name} have no recorded rule"
     return frozenset(names)
 

@@ -218,8 +218,8 @@ class CachingSource(SourceLayer):
         known_list = KnownList.unpack(self.cache.get(self._list_key(EVERYBODY)))
         # Of what is not public everybody may have the list, and its reader the files.
         reader = None if known_list and known_list.is_public else self.inner.reader_id()
-        own = None if reader is None else self.cache.get(self._list_key(reader))
-        if (owned := KnownList.unpack(own)) is not None:
+        packed = None if reader is None else self.cache.get(self._list_key(reader))
+        if (owned := KnownList.unpack(packed)) is not None:
             self._owner, known_list = reader, owned
         if known_list is None:
             return None

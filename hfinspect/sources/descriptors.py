@@ -21,19 +21,19 @@ def limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def at_once(wanted: int) -> int:
+def at_once(count: int) -> int:
     """So many, or fewer: with two open files each they fit into the limit. At least one."""
     most = limit()
-    return wanted if most is None else max(1, min(wanted, (most - RESERVED) // 2))
+    return count if most is None else max(1, min(count, (most - RESERVED) // 2))
 
 
 def are_used_up(error: BaseException) -> bool:
     """Whether an error, or one that it came from, is that no more files may be open."""
-    seen: BaseException | None = error
+    cause: BaseException | None = error
     for _ in range(8):
-        if seen is None:
+        if cause is None:
             return False
-        if isinstance(seen, OSError) and seen.errno in _USED_UP:
+        if isinstance(cause, OSError) and cause.errno in _USED_UP:
             return True
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return False

@@ -55,10 +55,10 @@ class DiskFact(NamedTuple):
 def disk_facts(source: DiskSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:
     """Facts of every listed file, holes only of ``weights``. Files that are gone are left out."""
     root = os.path.realpath(source.root)
-    wanted = set(weights)
+    weight_paths = set(weights)
     facts = {}
     for path in source.list_files():
-        fact = _fact(source.root / path, path, root, path in wanted)
+        fact = _fact(source.root / path, path, root, path in weight_paths)
         if fact is not None:
             facts[path] = fact
     return facts
@@ -76,16 +76,16 @@ def directory_mode(source: DiskSource) -> int:
 
 def _fact(full: Path, path: str, root: str, with_holes: bool) -> DiskFact | None:
     try:
-        own = full.lstat()
-        link = str(full.readlink()) if stat.S_ISLNK(own.st_mode) else None
+        status = full.lstat()
+        link = str(full.readlink()) if stat.S_ISLNK(status.st_mode) else None
         outside = link is not None and _leads_out(full, root)
         if link is not None:
             try:
-                own = full.stat()
+                status = full.stat()
             except OSError:
                 return DiskFact(path, 0, 0, link, outside)
-        holes = _holes(full, own.st_size) if with_holes and stat.S_ISREG(own.st_mode) else ()
-        return DiskFact(path, own.st_mode, own.st_size, link, outside, holes)
+        holes = _holes(full, status.st_size) if with_holes and stat.S_ISREG(status.st_mode) else ()
+        return DiskFact(path, status.st_mode, status.st_size, link, outside, holes)
     except (OSError, ValueError):
         return None
 

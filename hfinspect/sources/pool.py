@@ -26,7 +26,7 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
     threads = DaemonThreads(min(workers, len(tasks)) - helps)
     try:
         futures = [threads.submit(outcome, task) for task in tasks[: len(tasks) - helps]]
-        own = [outcome(tasks[-1])] if helps else []
-        return [*(result_of(future) for future in futures), *own]
+        here = [outcome(tasks[-1])] if helps else []
+        return [*(result_of(future) for future in futures), *here]
     finally:
         threads.shutdown(wait=False, cancel_futures=True)

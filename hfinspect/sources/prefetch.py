@@ -49,10 +49,10 @@ class PrefetchedSource(SourceLayer):
     """``inner``, whose file list is on its way, and after it what ``plan`` makes of that list.
 
     Each read is answered once, to whoever reads just that; its error is raised there. Everything
-    else is ``inner``'s. ``wanted`` is called when somebody wants the list.
+    else is ``inner``'s. ``on_list`` is called when somebody wants the list.
     """
 
-    wanted: Callable[[], None] | None = None
+    on_list: Callable[[], None] | None = None
 
     def __init__(
         self, inner: Source, plan: Callable[[Mapping[str, FileEntry]], Sequence[PlannedRead]]
@@ -84,9 +84,9 @@ class PrefetchedSource(SourceLayer):
                 self._coming[one] = self._threads.submit(self.inner.read, one.path, 0, one.stop)
 
     def list_files(self) -> Mapping[str, FileEntry]:
-        wanted, self.wanted = self.wanted, None
-        if wanted is not None:
-            wanted()
+        on_listing, self.on_list = self.on_list, None
+        if on_listing is not None:
+            on_listing()
         return result_of(self._listed)
 
     def read(self, path: str, start: int, stop: int) -> bytes:

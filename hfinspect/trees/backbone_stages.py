@@ -14,8 +14,8 @@ def chosen_stages(c: ModelConfig, names: Sequence[str]) -> list[int]:
     """Which of the stages a backbone hands on: ``out_features`` by name, else ``out_indices``,
     else the last. Other names of stages than these move what both mean, so that they are refused.
     Source: transformers/backbone_utils.py."""
-    if c.has("stage_names") and (own := c.strings("stage_names")) != tuple(names):
-        raise c.unknown("stage_names", list(own), f"{', '.join(names)}")
+    if c.has("stage_names") and (stages := c.strings("stage_names")) != tuple(names):
+        raise c.unknown("stage_names", list(stages), f"{', '.join(names)}")
     if c.has("out_features"):
         features = c.strings("out_features")
         for name in features:

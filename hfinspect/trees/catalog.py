@@ -112,8 +112,8 @@ def register(
     ``diffusion``."""
     types = (model_types,) if isinstance(model_types, str) else model_types
     if base == "":
-        named = (name for name in classes if name.endswith("Model") and category != "diffusion")
-        base = next(named, None)
+        models = (name for name in classes if name.endswith("Model") and category != "diffusion")
+        base = next(models, None)
     family = Family(
         types, dict(classes), base, base_prefix, dict(aliases or {}), category, source, _caller()
     )

@@ -43,14 +43,14 @@ def in_float32(specs: Copies[TensorSpec], ends: tuple[str, ...]) -> Copies[Tenso
     if not ends:
         return specs
     dotted = tuple(f".{end}" for end in ends)
-    made: dict[tuple[int, str], Template[TensorSpec]] = {}
+    templates: dict[tuple[int, str], Template[TensorSpec]] = {}
 
     def at(place: Place[TensorSpec], before: str) -> Place[TensorSpec]:
         head = _NUMBER.sub("*", before + place.head)
         key = id(place.template), head
-        if key not in made:
-            made[key] = widened(place.template, head)
-        return Place(made[key], place.head, place.stack, place.layer)
+        if key not in templates:
+            templates[key] = widened(place.template, head)
+        return Place(templates[key], place.head, place.stack, place.layer)
 
     def widened(template: Template[TensorSpec], head: str) -> Template[TensorSpec]:
         items = template.items

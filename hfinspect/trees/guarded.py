@@ -182,8 +182,8 @@ class GuardedRead:
         if last == "model_type" and section.fixed:
             return  # its class reads no such key
         if "saved_between" in guard:
-            first, end, wanted = guard["saved_between"]
-            if self._config.saved_between(first, end) is not wanted:
+            first, end, expected = guard["saved_between"]
+            if self._config.saved_between(first, end) is not expected:
                 by = self._config.file_values.get("transformers_version")
                 raise self.refused("transformers_version", by)
             return
@@ -203,7 +203,7 @@ class GuardedRead:
             raise self.refused(key, raw)
         if "equals" in guard and raw != value(guard["equals"], self):
             raise self.refused(key, raw)
-        if raw and any(self.raw(k) is not wanted for k, wanted in guard.get("needs", {}).items()):
+        if raw and any(self.raw(k) is not answer for k, answer in guard.get("needs", {}).items()):
             raise self.refused(key, raw)
         if "of" in guard and not all(
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)

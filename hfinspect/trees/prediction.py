@@ -156,7 +156,7 @@ def _differing(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str,
             yield path + key, value
         elif key == "per_layer_config":
             layers = value.values() if isinstance(value, Mapping) else [value]
-            if any(set(own) - {"sliding_window"} for own in layers if isinstance(own, Mapping)):
+            if any(set(one) - {"sliding_window"} for one in layers if isinstance(one, Mapping)):
                 yield path + key, value
         elif isinstance(value, Mapping):
             yield from _differing(value, f"{path}{key}.")
@@ -215,8 +215,8 @@ def part_described(config: ModelConfig, choice: FamilyChoice) -> ModelConfig:
 
     Raises ConfigError where sections are there and none describes the class, or more than one.
     """
-    family, own = choice.family, config.model_type
-    if own is None or own in family.model_types:
+    family, model_type = choice.family, config.model_type
+    if model_type is None or model_type in family.model_types:
         return config
     sections = _sections_of(config, family.model_types)
     if len(sections) > 1:

@@ -19,22 +19,22 @@ def render(root: Module) -> str:
     return _render(root, {})
 
 
-def _render(module: Module, seen: dict[int, str]) -> str:
-    known = seen.get(id(module))
+def _render(module: Module, texts: dict[int, str]) -> str:
+    known = texts.get(id(module))
     if known is not None:
         return known
     class_name = clean(module.class_name)  # a config names its activation
     lines = (
-        _folded(module, seen)
+        _folded(module, texts)
         if isinstance(module, ModuleList)
-        else [f"({name}): {_render(child, seen)}" for name, child in _shown(module)]
+        else [f"({name}): {_render(child, texts)}" for name, child in _shown(module)]
     )
     if not lines:
         text = f"{class_name}({clean(module.detail)})"
     else:
         body = "\n".join(_indented(line) for line in lines)
         text = f"{class_name}(\n{body}\n)"
-    seen[id(module)] = text
+    texts[id(module)] = text
     return text
 
 
@@ -48,10 +48,10 @@ def _shown(module: Module) -> list[tuple[str, Module]]:
     ]
 
 
-def _folded(modules: ModuleList, seen: dict[int, str]) -> list[str]:
+def _folded(modules: ModuleList, texts: dict[int, str]) -> list[str]:
     runs: list[tuple[str, str, str]] = []
     for name, child in _shown(modules):
-        text = _render(child, seen)
+        text = _render(child, texts)
         if runs and runs[-1][2] == text:
             runs[-1] = (runs[-1][0], name, text)
         else:
@@ -130,12 +130,12 @@ def _branches(
     level: int,
     depth: int | None,
     sums: tuple[dict[str, int], dict[str, bool]],
-    seen: dict[int, str],
+    texts: dict[int, str],
 ) -> Iterator[Branch]:
     """``places`` are (name, path) of the module and its equal neighbours."""
     counts, tied = sums
     name = places[0][0] if len(places) == 1 else f"{places[0][0]}-{places[-1][0]}"
-    children = _runs(module, seen)
+    children = _runs(module, texts)
     is_open = bool(children) and (depth is None or level < depth)
     yield Branch(
         path=path,
@@ -160,7 +160,7 @@ def _branches(
         )
         label = names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
         below = f"{path}.{label}" if path else label
-        yield from _children(child, names, inner, below, level + 1, depth, sums, seen)
+        yield from _children(child, names, inner, below, level + 1, depth, sums, texts)
 
 
 def _children(
@@ -171,21 +171,21 @@ def _children(
     level: int,
     depth: int | None,
     sums: tuple[dict[str, int], dict[str, bool]],
-    seen: dict[int, str],
+    texts: dict[int, str],
 ) -> Iterator[Branch]:
     """A child's own line says how many there are in one parent."""
-    first, *rest = _branches(child, inner, path, level, depth, sums, seen)
+    first, *rest = _branches(child, inner, path, level, depth, sums, texts)
     name = names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
     yield replace(first, name=clean(name), times=len(names))
     yield from rest
 
 
-def _runs(module: Module, seen: dict[int, str]) -> list[tuple[tuple[str, ...], Module]]:
+def _runs(module: Module, texts: dict[int, str]) -> list[tuple[tuple[str, ...], Module]]:
     """Children; of a list equal neighbours together."""
     runs: list[tuple[tuple[str, ...], Module]] = []
     for name, child in _shown(module):
         alike = runs and isinstance(module, ModuleList)
-        if alike and _render(runs[-1][1], seen) == _render(child, seen):
+        if alike and _render(runs[-1][1], texts) == _render(child, texts):
             runs[-1] = ((*runs[-1][0], name), runs[-1][1])
         else:
             runs.append(((name,), child))

@@ -36,7 +36,7 @@ class Building:
         self,
         read: GuardedRead,
         trace: Mapping[str, Any],
-        own: Mapping[str, Build],
+        builds: Mapping[str, Build],
         other: Callable[[str], Build],
         cache: Mapping[str, Any] | None = None,
     ) -> None:
@@ -44,7 +44,7 @@ class Building:
         if len(nodes) > MAX_NODES:
             raise ValueError("too many nodes")
         self._read = read
-        self._own = own
+        self._own = builds
         self._other = other
         self._nodes = nodes
         self._made: dict[Any, Module | Parameter | None] = {}
@@ -58,10 +58,10 @@ class Building:
         if isinstance(node, int):
             if not 0 <= node < below:
                 raise ValueError("a node names one that does not stand before it")
-            made = node, *self._read.places.items()
-            if made not in self._made:
-                self._made[made] = self.node(self._nodes[node], node)
-            return self._made[made]
+            key = node, *self._read.places.items()
+            if key not in self._made:
+                self._made[key] = self.node(self._nodes[node], node)
+            return self._made[key]
         self._left -= 1
         if self._left < 0:
             raise NoValueError("is more than can be listed")

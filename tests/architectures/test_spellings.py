@@ -94,7 +94,7 @@ def test_every_familys_aliases_come_first() -> None:
     compared: set[str] = set()
     for _, label, record in recordings.everything():
         kind = record["model_type"]
-        own = keys_of(kind).own
+        own = keys_of(kind).key_of
         if recordings.is_default(record) or kind in compared or not own:
             continue
         given = recordings.spellings(record)["given"]

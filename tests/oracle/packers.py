@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hfinspect.analysis.quantization.declared import declared_in
-from hfinspect.analysis.quantization.packed_layout import Linear, PackedPieces, PackedPlan, weights
+from hfinspect.analysis.quantization.packed_layout import Linear, PackedPlan, PackedTensors, weights
 from hfinspect.analysis.quantization.registry import find_plan
 from hfinspect.core.library_versions import TRANSFORMERS
 from hfinspect.trees.prediction import Prediction
@@ -121,7 +121,7 @@ def plan_of(packer: Packer, prediction: Prediction) -> PackedPlan:
     return replace(plan, scheme=_mark) if packer.marked and plan.scheme is not None else plan
 
 
-def _mark(linear: Linear) -> PackedPieces:
+def _mark(linear: Linear) -> PackedTensors:
     shape = (linear.out, linear.inputs)
     return {
         "weight": weights(

@@ -89,7 +89,7 @@ def compare_names(
     ties = _names((spec for spec in prediction.specs if spec.tied_to), architecture)
     stored_ties = [name for name in list(in_file) if name in ties and in_file.pop(name)]
     rest = (sum(group.elements for group in in_file.values()), sum(map(_parameters, unnamed)))
-    unexpected = () if unnamed else tuple(own for group in in_file.values() for own in group.names)
+    unexpected = () if unnamed else tuple(n for group in in_file.values() for n in group.names)
     parameters = sum(group.elements for group in predicted.values()) + rest[1]
     return GgufComparison(
         Expectation(
@@ -142,8 +142,8 @@ def _join_pieces(in_file: _ByName, predicted: _ByName) -> None:
         for joined_name in [name for name in other if name not in mine]:
             block, _, rest = joined_name.rpartition(".")
             path, dot, stem = block.rpartition(".")
-            pieces = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
-            pieces_here = [mine.pop(name) for name in pieces if name in mine]
+            names = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
+            pieces_here = [mine.pop(name) for name in names if name in mine]
             if pieces_here:
                 joined = mine.setdefault(joined_name, _NamedGroup())
                 for piece in pieces_here:

@@ -95,10 +95,10 @@ def _t5_name(name: str) -> str | None:
     if match is None:
         return _OUTSIDE_T5.get(name)
     side, layer, part, path = match.groups()
-    own = _IN_T5.get(path)
+    stem = _IN_T5.get(path)
     if path == "layer_norm":
-        own = _T5_NORMS.get(part) or _T5_NORMS.get(side + part)
-    return None if own is None else f"{side}.blk.{layer}.{own}.weight"
+        stem = _T5_NORMS.get(part) or _T5_NORMS.get(side + part)
+    return None if stem is None else f"{side}.blk.{layer}.{stem}.weight"
 
 
 def is_left_out(spec: TensorSpec, architecture: str) -> bool:

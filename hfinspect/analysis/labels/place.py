@@ -67,13 +67,13 @@ def place_expected(prediction: Prediction, packing: Packing | None = None) -> La
 
 def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInfo]:
     for spec in specs:
-        own, parameters, elements, nbytes = _sized(
+        stored, parameters, elements, nbytes = _sized(
             spec.shape, spec.role, spec.dtype, spec.packed, dtype
         )
         yield TensorInfo(
             spec.name,
             spec.shape,
-            own,
+            stored,
             parameters,
             spec.component,
             spec.layer,
@@ -90,11 +90,11 @@ def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInf
 
 
 def _sized(
-    shape: tuple[int, ...], role: Role, own: str | None, packed: Packed | None, dtype: str | None
+    shape: tuple[int, ...], role: Role, dt: str | None, packed: Packed | None, dtype: str | None
 ) -> tuple[str | None, int, int, int | None]:
     """Dtype, parameters, elements and bytes of a predicted tensor."""
     elements = prod(shape)
-    stored_dtype = own or dtype
+    stored_dtype = dt or dtype
     parameters = 0 if role is not _PARAMETER else elements if packed is None else packed.parameters
     varies = packed is not None and packed.varies
     return stored_dtype, parameters, elements, None if varies else nbytes_of(stored_dtype, elements)
@@ -154,10 +154,10 @@ def _surroundings(
     for shard in table.shards:
         for stored in shard.tensors:
             meaning = decoded.get(stored.name)
-            named = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
-            yield named
+            place = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+            yield place
             if not table.is_alone(stored.name):
-                yield named
+                yield place
 
 
 class _Labels:
@@ -275,9 +275,9 @@ def _ties_of_tree(
         return {}
     specs = _by_name(infos, known_specs)
     ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
-    wanted = set(ends.values())
+    targets = set(ends.values())
     stored_by = {
-        specs[i.name].name: i for i in infos if i.name in specs and specs[i.name].name in wanted
+        specs[i.name].name: i for i in infos if i.name in specs and specs[i.name].name in targets
     }
     tied: dict[str, str] = {}
     for info in infos:

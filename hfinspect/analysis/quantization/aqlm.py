@@ -12,8 +12,8 @@ from .decoding import Holds, Modules, Sheet, whole_ratio
 from .packed_layout import (
     KEEP,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     UndeterminedError,
     exact,
     scales,
@@ -59,7 +59,7 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
     modules = [name.removesuffix(".weight") for name in unpacked if isinstance(name, str)]
     selection.add(modules, KEEP)
 
-    def pack(linear: Linear) -> PackedPieces:
+    def pack(linear: Linear) -> PackedTensors:
         rows, columns = (
             exact(linear.out, high, "the width"),
             exact(linear.inputs, wide, "the width"),

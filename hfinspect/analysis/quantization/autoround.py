@@ -29,12 +29,12 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
     do not divide by 32 stay as they are. ``extra_config`` has settings of single modules."""
     selection = Selection()
     for pattern, settings in declared.section("extra_config").items():
-        own = settings if isinstance(settings, Mapping) else {}
-        bits = own.get("bits")
+        layer = settings if isinstance(settings, Mapping) else {}
+        bits = layer.get("bits")
         if type(bits) is int and bits >= 16:
             label: object = KEEP
         else:
-            label = _scheme(Declared(declared.method, {**declared.values, **own}, declared.where))
+            label = _scheme(Declared(declared.method, {**declared.values, **layer}, declared.where))
         if _IN_EXPRESSIONS.isdisjoint(pattern) and ".*" not in pattern:
             selection.add([pattern], label)
         else:
@@ -55,8 +55,8 @@ def _scheme(declared: Declared) -> Scheme:
         raise UndeterminedError("it does not name bits and group_size")
     if kind in ("auto_gptq", "gptq"):
         # Only AutoRound's own format leaves the order out.
-        own = declared.text("packing_format").startswith("auto_round:")
-        pack = words.gptq(bits, group, order=not own)
+        own_format = declared.text("packing_format").startswith("auto_round:")
+        pack = words.gptq(bits, group, order=not own_format)
     elif kind in ("auto_awq", "awq"):
         pack = words.awq("gemm", bits, group)
     else:

@@ -30,8 +30,8 @@ from .packed_layout import (
     LINEARS,
     Fused,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     Scheme,
     UndeterminedError,
     parts,
@@ -132,7 +132,7 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     else:
         raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
 
-    def scheme(linear: Linear) -> PackedPieces | None:
+    def scheme(linear: Linear) -> PackedTensors | None:
         if linear.is_expert and apart is None:
             raise UndeterminedError(NO_VERSION)
         return None if linear.is_expert and experts_stay else packed(linear)
@@ -142,11 +142,11 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     return PackedPlan(scheme, selection, classes, fused=_as_it_is if joined else None)
 
 
-def _as_it_is(fused: Fused) -> PackedPieces:
+def _as_it_is(fused: Fused) -> PackedTensors:
     return {fused.name: Parameter(fused.shape)}
 
 
-def _eight_bits(linear: Linear) -> PackedPieces:
+def _eight_bits(linear: Linear) -> PackedTensors:
     shape = (
         (linear.inputs, linear.out) if linear.module == "Conv1D" else (linear.out, linear.inputs)
     )
@@ -164,21 +164,21 @@ def _four_bits(declared: Declared) -> Scheme:
     if kind not in ("nf4", "fp4") or storage is None:
         raise UndeterminedError(f"the type {kind!r:.40} is not known")
 
-    def pack(linear: Linear) -> PackedPieces:
+    def pack(linear: Linear) -> PackedTensors:
         nbytes = parts(linear.parameters, 2)
         size = DTYPE_BITS[storage] // 8
         blocks = parts(linear.parameters, _BLOCK)
         state, varies = _state(linear, kind, nested)
-        pieces = {
+        tensors = {
             "weight": weights(storage, (parts(nbytes, size), 1), linear.parameters, 4, kind),
             "weight.absmax": scales("U8" if nested else "F32", blocks),
             "weight.quant_map": table("F32", 16),
             f"weight.quant_state.bitsandbytes__{kind}": table("U8", state, varies=varies),
         }
         if nested:
-            pieces["weight.nested_absmax"] = scales("F32", parts(blocks, _NESTED_BLOCK))
-            pieces["weight.nested_quant_map"] = table("F32", 256)
-        return pieces
+            tensors["weight.nested_absmax"] = scales("F32", parts(blocks, _NESTED_BLOCK))
+            tensors["weight.nested_quant_map"] = table("F32", 256)
+        return tensors
 
     return pack
 

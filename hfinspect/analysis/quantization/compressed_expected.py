@@ -17,8 +17,8 @@ from .packed_layout import (
     KEEP,
     LINEARS,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     Scheme,
     UndeterminedError,
     exact,
@@ -75,12 +75,12 @@ def plan(declared: Declared, prediction: Prediction) -> PackedPlan:
     for entry in groups:
         group: Mapping[str, object] = entry if isinstance(entry, Mapping) else {}
         settings = _settings(declared, group)
-        own = _scheme(settings)
+        group_scheme = _scheme(settings)
         targets = group.get("targets")
         names = targets if isinstance(targets, list) else []
         if _CLASS in names:
-            scheme = own
-        _select(selection, [target for target in names if target != _CLASS], own)
+            scheme = group_scheme
+        _select(selection, [target for target in names if target != _CLASS], group_scheme)
     cache = "attention" if declared.values.get("kv_cache_scheme") else ""
     return PackedPlan(scheme, selection, LINEARS, cache_scales=cache)
 
@@ -128,11 +128,11 @@ def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings
     inputs = activations if isinstance(activations, Mapping) else None
     # "local" scales are computed while running, from one that is stored.
     static = inputs is not None and inputs.get("dynamic") in (None, False, "local")
-    own = group.get("format")
+    format_name = group.get("format")
     block = weight.values.get("block_structure")
     size = weight.integer("group_size")
     return _GroupSettings(
-        layout=own if isinstance(own, str) else declared.text("format"),
+        layout=format_name if isinstance(format_name, str) else declared.text("format"),
         bits=bits,
         kind=weight.text("type") or "int",
         strategy=weight.text("strategy") or ("channel" if size in (None, -1) else "group"),
@@ -188,7 +188,7 @@ def _scales_shape(linear: Linear, settings: _GroupSettings) -> tuple[int, ...]:
     raise UndeterminedError(f"the strategy {settings.strategy!r:.40} is not known")
 
 
-def _words(linear: Linear, settings: _GroupSettings) -> PackedPieces:
+def _words(linear: Linear, settings: _GroupSettings) -> PackedTensors:
     bits, shape = settings.bits, _scales_shape(linear, settings)
     if not 1 <= bits <= 8:
         raise UndeterminedError(f"{bits} bits do not fit into words")
@@ -196,23 +196,23 @@ def _words(linear: Linear, settings: _GroupSettings) -> PackedPieces:
     if dense != loose and settings.dense is None:
         raise UndeterminedError("it names no version, on which the layout of these words depends")
     words = dense if settings.dense or dense == loose else loose
-    pieces = {
+    tensors = {
         "weight_packed": weights("I32", (linear.out, words), linear.parameters, bits, f"INT{bits}"),
         "weight_scale": scales(None, *shape),
         "weight_shape": table("I64", 2),
     }
     if not settings.symmetric:
         rows = parts(shape[0], 32) * bits if settings.dense else parts(shape[0], 32 // bits)
-        pieces["weight_zero_point"] = zero_points("I32", rows, *shape[1:])
+        tensors["weight_zero_point"] = zero_points("I32", rows, *shape[1:])
     if settings.ordered:
-        pieces["weight_g_idx"] = table("I32", linear.inputs)
-    return {**pieces, **_inputs(settings)}
+        tensors["weight_g_idx"] = table("I32", linear.inputs)
+    return {**tensors, **_inputs(settings)}
 
 
-def _bytes(linear: Linear, settings: _GroupSettings) -> PackedPieces:
+def _bytes(linear: Linear, settings: _GroupSettings) -> PackedTensors:
     floats = settings.kind == "float"
     shape = _scales_shape(linear, settings)
-    pieces = {
+    tensors = {
         "weight": weights(
             "F8_E4M3" if floats else "I8",
             (linear.out, linear.inputs),
@@ -223,40 +223,40 @@ def _bytes(linear: Linear, settings: _GroupSettings) -> PackedPieces:
         "weight_scale": scales(None, *shape),
     }
     if not settings.symmetric:
-        pieces["weight_zero_point"] = zero_points("F8_E4M3" if floats else "I8", *shape)
-    return {**pieces, **_inputs(settings)}
+        tensors["weight_zero_point"] = zero_points("F8_E4M3" if floats else "I8", *shape)
+    return {**tensors, **_inputs(settings)}
 
 
-def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> PackedPieces:
+def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> PackedTensors:
     groups, shape = exact(linear.inputs, 32, "the width"), (linear.out, linear.inputs)
-    pieces = {
+    tensors = {
         "weight": weights("F8_E4M3", shape, linear.parameters, 8, "MXFP8"),
         "weight_scale": scales("U8", linear.out, groups),
     }
-    return {**pieces, **_inputs(settings)}
+    return {**tensors, **_inputs(settings)}
 
 
-def _inputs(settings: _GroupSettings) -> PackedPieces:
-    pieces = {}
+def _inputs(settings: _GroupSettings) -> PackedTensors:
+    tensors = {}
     if settings.input_scale:
-        pieces["input_scale"] = scales(None, 1)
+        tensors["input_scale"] = scales(None, 1)
     if settings.input_zero:
-        pieces["input_zero_point"] = zero_points("I8", 1)
-    return pieces
+        tensors["input_zero_point"] = zero_points("I8", 1)
+    return tensors
 
 
-def _nvfp4(linear: Linear, settings: _GroupSettings) -> PackedPieces:
+def _nvfp4(linear: Linear, settings: _GroupSettings) -> PackedTensors:
     groups = exact(linear.inputs, 16, "the width")
     shape = linear.out, linear.inputs // 2
-    pieces = {
+    tensors = {
         "weight_packed": weights("U8", shape, linear.parameters, 4, "NVFP4"),
         "weight_scale": scales("F8_E4M3", linear.out, groups),
         "weight_global_scale": scales("F32", 1),
     }
-    return {**pieces, "input_global_scale": scales("F32", 1)} if settings.input_scale else pieces
+    return {**tensors, "input_global_scale": scales("F32", 1)} if settings.input_scale else tensors
 
 
-def _microscaled(linear: Linear, bits: int) -> PackedPieces:
+def _microscaled(linear: Linear, bits: int) -> PackedTensors:
     groups = exact(linear.inputs, 32, "the width")
     shape = linear.out, linear.inputs * bits // 8
     return {

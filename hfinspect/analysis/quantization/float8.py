@@ -33,8 +33,8 @@ from .packed_layout import (
     Fused,
     FusedScheme,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     UndeterminedError,
     exact,
     parts,
@@ -117,8 +117,8 @@ def _read_of_experts(modules: Modules, name: str, sheet: Sheet) -> None:
             continue
         parent = name.rpartition(".")[0]
         granite = f"{parent}.{like}" if parent else like
-        own = (other for other in modules if other.startswith(f"{name}."))
-        owner = granite if granite in modules else next(own, name)
+        children = (other for other in modules if other.startswith(f"{name}."))
+        owner = granite if granite in modules else next(children, name)
         sheet.aside(tensor, f"{owner}.weight", Holds.SCALES)
 
 
@@ -162,7 +162,7 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     )
 
 
-def _inputs_of_experts(experts: int) -> PackedPieces:
+def _inputs_of_experts(experts: int) -> PackedTensors:
     """Static scales of what goes into experts: two tensors for all, whatever the experts are."""
     return {
         "gate_up_proj_activation_scale": scales("F32", experts),
@@ -192,7 +192,7 @@ def _fbgemm_plan(
     selection.add(no_linear_since_5(prediction), KEEP)
     apart = has_experts_apart(config, prediction)
 
-    def pack(linear: Linear) -> PackedPieces | None:
+    def pack(linear: Linear) -> PackedTensors | None:
         if linear.is_expert and apart is None:
             raise UndeterminedError(NO_VERSION)
         if linear.is_expert and not apart:
@@ -219,7 +219,7 @@ class _Settings(NamedTuple):
     halved: bool = False
     four: bool = False
 
-    def linear(self, linear: Linear) -> PackedPieces:
+    def linear(self, linear: Linear) -> PackedTensors:
         out, inputs = linear.out, linear.inputs
         if linear.is_expert and self.four:
             return self.four_bits("weight", (), out, inputs, "weight_scale_inv")
@@ -235,11 +235,11 @@ class _Settings(NamedTuple):
             )
         # One scale for all of an expert keeps the axes of the tensor that holds all experts.
         shape = self.scales_of(out, inputs) if self.blocks or linear.is_expert else ()
-        pieces = {
+        tensors = {
             "weight": weights(self.dtype, (out, inputs), out * inputs, 8, "FP8"),
             f"weight_{self.names[0]}": scales(self.scale if self.blocks else "F32", *shape),
         }
-        return {**pieces, self.names[1]: scales("F32")} if static else pieces
+        return {**tensors, self.names[1]: scales("F32")} if static else tensors
 
     def four_bits(
         self, name: str, experts: tuple[int, ...], out: int, inputs: int, scale: str
@@ -319,7 +319,7 @@ def _experts(
     """Experts in one tensor (``FP8Experts``): (experts, out, in) here, whatever the order is when
     nothing is packed, with scales for each expert."""
 
-    def pack(fused: Fused) -> PackedPieces:
+    def pack(fused: Fused) -> PackedTensors:
         packed, names = _settings(declared, config, prediction), fused.siblings
         if fused.module in _EACH and not packed.static:
             return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")
@@ -338,10 +338,10 @@ def _experts(
         if _is_transposed(names[first], names[second]):
             out, inputs = inputs, out
         scale, least = f"{fused.name}{ending}", 1 + (fused.name == first)
-        pieces = _all_experts((experts, out, inputs), packed, fused.name, scale, least=least)
+        tensors = _all_experts((experts, out, inputs), packed, fused.name, scale, least=least)
         if packed.static:
-            pieces[f"{fused.name}_activation_scale"] = scales("F32", experts)
-        return pieces
+            tensors[f"{fused.name}_activation_scale"] = scales("F32", experts)
+        return tensors
 
     return pack
 

@@ -22,8 +22,8 @@ from .packed_layout import (
     KEEP,
     LINEARS,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     Scheme,
     UndeterminedError,
     exact,
@@ -217,10 +217,10 @@ def _gptq_plan(declared: Declared, selection: Selection) -> Scheme | None:
     biased = _adds_biases(declared)
     scheme = gptq(bits, group, adds_bias=biased)
     for pattern, settings in declared.section("dynamic").items():
-        own = settings if isinstance(settings, Mapping) else {}
+        overrides = settings if isinstance(settings, Mapping) else {}
         label: object = KEEP
         if not pattern.startswith("-:"):
-            merged = Declared(declared.method, {**declared.values, **own}, declared.where)
+            merged = Declared(declared.method, {**declared.values, **overrides}, declared.where)
             label = gptq(*_settings(merged), adds_bias=biased)
         selection.expression(pattern.removeprefix("-:").removeprefix("+:"), label)
     blocks = declared.names("modules_in_block_to_quantize")
@@ -247,20 +247,20 @@ def _adds_biases(declared: Declared) -> bool:
 def gptq(bits: int, group: int, *, order: bool = True, adds_bias: bool = False) -> Scheme:
     """AutoGPTQ's and GPTQModel's layout; AutoRound has no ``g_idx`` (``order``)."""
 
-    def pack(linear: Linear) -> PackedPieces:
+    def pack(linear: Linear) -> PackedTensors:
         groups = _groups(linear, group)
         rows = exact(linear.inputs, 32, "the width") * bits
         columns = exact(linear.out, 32, "the width") * bits
-        pieces = {
+        tensors = {
             "qweight": weights("I32", (rows, linear.out), linear.parameters, bits, "GPTQ"),
             "qzeros": zero_points("I32", groups, columns),
             "scales": scales("F16", groups, linear.out),
         }
         if order:
-            pieces["g_idx"] = table("I32", linear.inputs)
+            tensors["g_idx"] = table("I32", linear.inputs)
         if adds_bias and not linear.has_bias:
-            pieces["bias"] = table("F16", linear.out)
-        return pieces
+            tensors["bias"] = table("F16", linear.out)
+        return tensors
 
     return pack
 
@@ -270,7 +270,7 @@ def awq(version: str, bits: int, group: int) -> Scheme:
     if version not in ("gemm", "gemv", "gemv_fast") or bits != 4:
         raise UndeterminedError(f"AWQ {version:.40} of {bits} bits is not known")
 
-    def pack(linear: Linear) -> PackedPieces:
+    def pack(linear: Linear) -> PackedTensors:
         out, inputs, count = linear.out, linear.inputs, linear.parameters
         groups = _groups(linear, group)
         if version == "gemm":

@@ -17,8 +17,8 @@ from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
 from .packed_layout import (
     KEEP,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     Scheme,
     UndeterminedError,
     exact,
@@ -55,8 +55,8 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
 
 
 def _entry(module: StoredModule, declared: Declared) -> Mapping[str, object]:
-    own = declared.values.get(module.name)
-    return own if isinstance(own, Mapping) else declared.values
+    entry = declared.values.get(module.name)
+    return entry if isinstance(entry, Mapping) else declared.values
 
 
 def _bits_and_inputs(
@@ -117,7 +117,7 @@ def _packing(declared: Declared) -> Scheme:
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
         raise UndeterminedError("MLX has no such bits, group_size and mode")
 
-    def pack(linear: Linear) -> PackedPieces:
+    def pack(linear: Linear) -> PackedTensors:
         words = exact(exact(linear.inputs, group, "the width") * group * bits, 32, "the width")
         groups = linear.inputs // group
         scheme = f"{bits}-bit affine" if mode == "affine" else {4: "FP4", 8: "FP8"}[bits]

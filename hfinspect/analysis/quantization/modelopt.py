@@ -15,8 +15,8 @@ from .decoding import Modules, Sheet
 from .packed_layout import (
     KEEP,
     Linear,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     Scheme,
     UndeterminedError,
     exact,
@@ -48,10 +48,10 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
         known: dict[str, Scheme] = {}
         for name, settings in layers.items():
             entry = settings if isinstance(settings, Mapping) else {}
-            own = entry.get("quant_algo"), entry.get("group_size")
-            key = repr(own)  # as they are, lists have no hash
+            arguments = entry.get("quant_algo"), entry.get("group_size")
+            key = repr(arguments)  # as they are, lists have no hash
             if key not in known:
-                known[key] = scheme_of(*own)
+                known[key] = scheme_of(*arguments)
             selection.add([name], known[key], inside=False)
     else:
         if unpacked is None:  # an export always has the list, if need be an empty one
@@ -83,7 +83,7 @@ def scheme_of(algorithm: object, group: object) -> Scheme:
     raise UndeterminedError(f"the layout of quant_algo {algorithm!r:.40} is not known")
 
 
-def _float8(linear: Linear) -> PackedPieces:
+def _float8(linear: Linear) -> PackedTensors:
     return {
         "weight": weights("F8_E4M3", (linear.out, linear.inputs), linear.parameters, 8, "FP8"),
         "weight_scale": scales("F32"),
@@ -91,12 +91,12 @@ def _float8(linear: Linear) -> PackedPieces:
     }
 
 
-def _nvfp4(linear: Linear, *, has_inputs: bool) -> PackedPieces:
+def _nvfp4(linear: Linear, *, has_inputs: bool) -> PackedTensors:
     groups = exact(linear.inputs, _GROUP, "the width")
     shape = linear.out, linear.inputs // 2
-    pieces = {
+    tensors = {
         "weight": weights("U8", shape, linear.parameters, 4, "NVFP4"),
         "weight_scale": scales("F8_E4M3", linear.out, groups),
         "weight_scale_2": scales("F32"),
     }
-    return {**pieces, "input_scale": scales("F32")} if has_inputs else pieces
+    return {**tensors, "input_scale": scales("F32")} if has_inputs else tensors

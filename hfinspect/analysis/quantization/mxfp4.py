@@ -12,8 +12,8 @@ from .decoding import Holds, Modules, Sheet
 from .packed_layout import (
     KEEP,
     Fused,
-    PackedPieces,
     PackedPlan,
+    PackedTensors,
     UndeterminedError,
     exact,
     scales,
@@ -55,7 +55,7 @@ def plan(declared: Declared, _config: Mapping[str, object], prediction: Predicti
     return PackedPlan(None, selection, fused=_pack, dtype="BF16")
 
 
-def _pack(fused: Fused) -> PackedPieces:
+def _pack(fused: Fused) -> PackedTensors:
     name = fused.name
     experts, inputs, out = fused.shape
     groups = exact(inputs, 32, "the width")

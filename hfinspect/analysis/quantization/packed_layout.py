@@ -35,10 +35,10 @@ class Linear(NamedTuple):
 
 
 #: Tensors by the last part of their names.
-PackedPieces = Mapping[str, Parameter]
+PackedTensors = Mapping[str, Parameter]
 #: Raises UndeterminedError.
 #: None leaves the module as it is.
-Scheme = Callable[[Linear], "PackedPieces | None"]
+Scheme = Callable[[Linear], "PackedTensors | None"]
 
 
 class Fused(NamedTuple):
@@ -53,9 +53,9 @@ class Fused(NamedTuple):
 
 
 #: Raises UndeterminedError. A piece called ``../experts.x`` is ``experts.x`` next to the module.
-FusedScheme = Callable[[Fused], PackedPieces]
+FusedScheme = Callable[[Fused], PackedTensors]
 #: Tensors for all of so many experts together, next to what each expert has.
-JoinedScheme = Callable[[int], PackedPieces]
+JoinedScheme = Callable[[int], PackedTensors]
 
 #: The label of modules that stay as they are.
 KEEP = "keep"

@@ -226,9 +226,9 @@ class _Walk:
                     packed = self._with_joined(packed)
                 children[name] = packed
             elif scheme is not None and name == "weight" and _is_matrix(child):
-                pieces = scheme(self._linear(node, child, place))
-                children.update({name: child} if pieces is None else _in_place_of(child, pieces))
-                is_packed = pieces is not None
+                layout = scheme(self._linear(node, child, place))
+                children.update({name: child} if layout is None else _in_place_of(child, layout))
+                is_packed = layout is not None
             elif is_packed and name == "bias" and self._plan.biases:
                 children[name] = replace(child, dtype=self._plan.biases)
             else:
@@ -301,11 +301,11 @@ class _Walk:
         scheme = self._chosen(state, place)
         out, inputs = tensor.shape
         linear = Linear(out, inputs, "Linear", False, self._dtype, place.is_expert)
-        pieces = None if scheme is None else scheme(linear)
-        if pieces is None:
+        layout = None if scheme is None else scheme(linear)
+        if layout is None:
             return {name: tensor}
-        weight = pieces["weight"]
-        others = {f"{name}.{k.removeprefix('weight.')}": pieces[k] for k in pieces if k != "weight"}
+        weight = layout["weight"]
+        others = {f"{name}.{k.removeprefix('weight.')}": layout[k] for k in layout if k != "weight"}
         return _in_place_of(tensor, {name: weight, **others})
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
@@ -361,14 +361,14 @@ def _has_matrices(node: Module, name: str, tensor: Parameter) -> bool:
 
 def _sizes(node: Module) -> dict[str, tuple[int, ...]]:
     """The shapes of a module's own tensors."""
-    own = ((name, child) for name, child in node.children.items() if isinstance(child, Parameter))
-    return {name: tuple(int(size) for size in tensor.shape) for name, tensor in own}
+    pairs = ((name, child) for name, child in node.children.items() if isinstance(child, Parameter))
+    return {name: tuple(int(size) for size in tensor.shape) for name, tensor in pairs}
 
 
-def _in_place_of(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Parameter]:
+def _in_place_of(weight: Parameter, tensors: Mapping[str, Parameter]) -> dict[str, Parameter]:
     """The tensors of a layout in the place of ``weight``, with its labels."""
     parameters = {}
-    for name, piece in pieces.items():
+    for name, piece in tensors.items():
         parameters[name] = Parameter(
             piece.shape,
             piece.role,

@@ -19,11 +19,11 @@ ReadModule = Callable[[StoredModule, Sheet], None]
 
 class _RelativeMeaning(NamedTuple):
     """A ``Decoded`` in any module: of the tensor at ``at`` in its entry, standing for what the
-    module calls ``named``, which is at ``named_at`` if it is there."""
+    module calls ``suffix``, which is at ``suffix_at`` if it is there."""
 
     at: int
-    named: str
-    named_at: int | None
+    suffix: str
+    suffix_at: int | None
     rest: tuple[object, ...]
 
 
@@ -68,14 +68,14 @@ def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, predicted_for
 
 def _repeat(reading: _ModuleReading, into: dict[str, Decoded]) -> None:
     """The meanings of a reading for all modules that are alike, each for all of them in one go."""
-    for at, named, named_at, rest in reading.meanings:
+    for at, suffix, suffix_at, rest in reading.meanings:
         names = [entry[at][0] for _, entry in reading.alike]
-        if named_at == at:
+        if suffix_at == at:
             full = names
-        elif named_at is not None:  # the name of a tensor that is there need not be built
-            full = [entry[named_at][0] for _, entry in reading.alike]
+        elif suffix_at is not None:  # the name of a tensor that is there need not be built
+            full = [entry[suffix_at][0] for _, entry in reading.alike]
         else:
-            full = [f"{name}.{named}" for name, _ in reading.alike]
+            full = [f"{name}.{suffix}" for name, _ in reading.alike]
         columns = zip(full, *map(repeat, rest))  # noqa: B905 - repeat
         into.update(zip(names, map(tuple.__new__, repeat(Decoded), columns), strict=False))
 

@@ -10,7 +10,7 @@ from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 from .modules_not_packed import never_packed, unlisted_modules
-from .packed_layout import KEEP, Linear, PackedPieces, PackedPlan, parts, scales, weights
+from .packed_layout import KEEP, Linear, PackedPlan, PackedTensors, parts, scales, weights
 from .selection import Selection
 
 
@@ -44,7 +44,7 @@ def plan(declared: Declared, _config: Mapping[str, object], prediction: Predicti
     return PackedPlan(None if is_online else _pack, selection)
 
 
-def _pack(linear: Linear) -> PackedPieces:
+def _pack(linear: Linear) -> PackedTensors:
     shape = parts(linear.out, 4), linear.inputs
     return {
         "weight": weights("U8", shape, linear.parameters, 2, "ternary"),

@@ -32,8 +32,8 @@ def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     for module in modules.values():
         if "weight" in module.name.split("."):
             _set_pickled_aside(module, sheet)
-        for own, parts in _in_parts(module).items():
-            name = module.full(own)
+        for suffix, parts in _in_parts(module).items():
+            name = module.full(suffix)
             data = parts.get("qdata")
             if data is not None:
                 scale = parts.get("scale") or parts.get("scale_and_zero")
@@ -50,13 +50,13 @@ def _in_parts(module: StoredModule) -> dict[str, dict[str, StoredTensor]]:
     """Tensors by the name of the one that they are parts of (``weight``), then by part."""
     by_weight: dict[str, dict[str, StoredTensor]] = {}
     for suffix, tensor in module.tensors.items():
-        own, colon, part = suffix.partition(":")
+        weight, colon, part = suffix.partition(":")
         if not colon and suffix.startswith("_"):
             ends = (end for end in ("qdata", *_PARTS) if suffix.endswith(f"_{end}"))
             part = max(ends, key=len, default="")
-            own = suffix[1 : -len(part) - 1] if part else ""
-        if own and part:
-            by_weight.setdefault(own, {})[part] = tensor
+            weight = suffix[1 : -len(part) - 1] if part else ""
+        if weight and part:
+            by_weight.setdefault(weight, {})[part] = tensor
     return by_weight
 
 

@@ -171,8 +171,8 @@ class Collector:
         if self.file not in files:
             raise EntryNotFoundError(self.source.origin.name, f"has no file {self.file}")
         folder = self.file[: self.file.rfind("/") + 1]
-        wanted = {self.file, *(folder + name for name in CONFIGS), *naming_files(files)}
-        return {path: entry for path, entry in files.items() if path in wanted}
+        paths = {self.file, *(folder + name for name in CONFIGS), *naming_files(files)}
+        return {path: entry for path, entry in files.items() if path in paths}
 
     def _gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         check_number(self.source, len(tasks))
@@ -197,20 +197,20 @@ class Collector:
                 why = "on the Hub only a deep audit reads tokenizers of folders"
                 self.unchecked.append(Unchecked(f"ids of {_several(below)}", why))
             tokenizers = {"": tokenizers.get("")}
-        asked = {folder: path for folder, path in tokenizers.items() if path is not None}
+        paths_of = {folder: path for folder, path in tokenizers.items() if path is not None}
         source = self.source
         limit = MAX_TOKENIZER_BYTES
         if not source.is_near and not self.deep:
             limit = MAX_REMOTE_TOKENIZER_BYTES
         tasks: list[Callable[[], object]] = [partial(read_json, source, p) for p in small]
         tasks += [partial(read_index, source, p) for p in indexes]
-        tasks += [partial(read_tokenizer, source, p, limit) for p in asked.values()]
+        tasks += [partial(read_tokenizer, source, p, limit) for p in paths_of.values()]
         results = self._gather(tasks)
         json_files = self._by_path(cast("list[Read[object]]", results[: len(small)]))
         index_reads = self._by_path([r for r in results if isinstance(r, IndexRead)])
         token_tables = {}
         for (folder, path), result in zip(
-            asked.items(), results[len(small) + len(indexes) :], strict=True
+            paths_of.items(), results[len(small) + len(indexes) :], strict=True
         ):
             if isinstance(result, TokenTable):
                 token_tables[folder] = result

@@ -55,13 +55,13 @@ def make_folders(
     declared = _declared(files, json_files)
     folders = []
     for path in sorted({"", *copies, *described}):
-        own = tuple(copies.get(path, ()))
-        main = _main(files, path, own)
+        copies_here = tuple(copies.get(path, ()))
+        main = _main(files, path, copies_here)
         facts = small.get(path, {})
         kind = declared.get(path.rstrip("/"))
         judged = judge(main, facts, kind, predicted)
         tokenizer = _tokenizer(path, tokenizers, small)
-        folders.append(Folder(path, own, main, facts, tokenizer, judged, kind))
+        folders.append(Folder(path, copies_here, main, facts, tokenizer, judged, kind))
     return tuple(folders)
 
 
@@ -143,8 +143,8 @@ def _copies(
 def _shards(
     item: WeightCandidate, index: IndexRead | None, files: Mapping[str, FileEntry]
 ) -> Shards:
-    own = [name.path for name in item.files]
-    return shards_of(own, item.missing, None if index is None else index.value, files)
+    paths = [name.path for name in item.files]
+    return shards_of(paths, item.missing, None if index is None else index.value, files)
 
 
 def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...]) -> Copy | None:
@@ -155,12 +155,12 @@ def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...])
     choice = choose(own_files)
     if choice is None:
         return None
-    wanted = set(choice.files)
+    chosen = set(choice.files)
     for copy in copies:
         if choice.index is not None and copy.index is not None:
             if copy.index.path == choice.index:
                 return copy
-        elif choice.index is None and wanted & {file.path for file in copy.files}:
+        elif choice.index is None and chosen & {file.path for file in copy.files}:
             return copy
     return None
 

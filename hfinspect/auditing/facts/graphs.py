@@ -84,15 +84,15 @@ def _in_memory(path: str, data: bytes) -> Cursor:
 
 def saved_model_gadgets(reader: Reader, size: int) -> list[Gadget]:
     """Operators of a SavedModel that touch files. Raises HfinspectErrors."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for _, value in fields(reader.path, _cursor(reader), size, _SAVED_MODEL):
         operator = value.decode("ascii", "replace")
         if operator in _OPERATORS:
-            seen[operator] = seen.get(operator, 0) + 1
-    return _operators(reader.path, seen)
+            counts[operator] = counts.get(operator, 0) + 1
+    return _operators(reader.path, counts)
 
 
-def _operators(path: str, seen: Mapping[str, int]) -> list[Gadget]:
+def _operators(path: str, counts: Mapping[str, int]) -> list[Gadget]:
     return [
         Gadget(
             "graph-files",
@@ -100,7 +100,7 @@ def _operators(path: str, seen: Mapping[str, int]) -> list[Gadget]:
             f"{name} ({count:,} times) {_OPERATORS[name]}",
             "warning" if name in _LOOKS_ONLY else "error",
         )
-        for name, count in seen.items()
+        for name, count in counts.items()
     ]
 
 
@@ -110,15 +110,15 @@ _OP = re.compile(rb"""\bop\s*:?\s*((?:["'](?:[^"'\\]|\\.)*["']\s*)+)""", re.DOTA
 def saved_model_text_gadgets(path: str, text: bytes) -> list[Gadget]:
     """The same of a SavedModel written as text, where a name may be spelled with escapes and in
     pieces: UnreadPartError for such a one."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for match in _OP.finditer(text):
         name = re.sub(rb"""["']\s*["']|\s""", b"", match[1]).strip(b"\"'")
         if b"\\" in name:
             raise UnreadPartError(path, "spells the names of operators with escapes")
         operator = name.decode("ascii", "replace")
         if operator in _OPERATORS:
-            seen[operator] = seen.get(operator, 0) + 1
-    return _operators(path, seen)
+            counts[operator] = counts.get(operator, 0) + 1
+    return _operators(path, counts)
 
 
 def _cursor(reader: Reader) -> Cursor:

@@ -198,8 +198,8 @@ def graph_gadgets(source: Source, path: str, reads: int) -> list[Gadget]:
 def is_graph(path: str) -> bool:
     """Whether ``graph_gadgets`` knows what to look for."""
     name = path.rpartition("/")[2].lower()
-    endings = (".keras", ".h5", ".hdf5", ".onnx")
-    return name.endswith(endings) or name in _GRAPHS
+    suffixes = (".keras", ".h5", ".hdf5", ".onnx")
+    return name.endswith(suffixes) or name in _GRAPHS
 
 
 _GRAPHS = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb", "keras_metadata.pb")

@@ -74,12 +74,12 @@ _REACHING: Final = re.compile(r"\{[^{}]*[.\[]|__")
 class Value(NamedTuple):
     """What an expression may be. ``texts``: known texts; ``origin``: how a text was made that is
     not known, empty where none is; ``items``: elements of a container that the template makes;
-    ``own``: names of Jinja's own objects. Data of the conversation is the empty value."""
+    ``reached``: names of Jinja's own objects. Data of the conversation is the empty value."""
 
     texts: frozenset[str] = frozenset()
     origin: str = ""
     items: tuple[Value, ...] = ()
-    own: frozenset[str] = frozenset()
+    reached: frozenset[str] = frozenset()
 
     @property
     def with_elements(self) -> Value:
@@ -94,19 +94,19 @@ DATA: Final = Value()
 
 def union(values: Iterable[Value]) -> Value:
     texts: set[str] = set()
-    own: set[str] = set()
+    names: set[str] = set()
     items: list[Value] = []
     origin = ""
     for value in values:
         texts |= value.texts
-        own |= value.own
+        names |= value.reached
         items += [item for item in value.items if item not in items]
         origin = origin or value.origin
     if len(texts) > MAX_TEXTS:
         texts, origin = set(), origin or "a choice among many texts"
     if len(items) > 1:
         items = [union(item.with_elements for item in items)]
-    return Value(frozenset(texts), origin, tuple(items), frozenset(own))
+    return Value(frozenset(texts), origin, tuple(items), frozenset(names))
 
 
 class _DangerError(Exception):
@@ -161,10 +161,10 @@ class _Flow(TagReader):
         if self.widens and after != before:
             after = Value(
                 origin=after.with_elements.origin or "a text that grows",
-                own=after.with_elements.own,
+                reached=after.with_elements.reached,
             )
         if before.origin and not before.texts and not before.items:
-            after = before._replace(own=before.own | after.with_elements.own)
+            after = before._replace(reached=before.reached | after.with_elements.reached)
         self.variables[name] = after
 
     # ---- expressions
@@ -175,7 +175,7 @@ class _Flow(TagReader):
 
     def _of_name(self, name: str) -> Value:
         if name in OWN and name not in self.variables:
-            return Value(own=frozenset({name}))
+            return Value(reached=frozenset({name}))
         return self.variables.get(name, DATA)
 
     def _of_const(self, value: object) -> Value:
@@ -185,8 +185,8 @@ class _Flow(TagReader):
         if name.startswith("__"):
             raise _DangerError(f"names the attribute {name[:60]}")
         base = self._value(of)
-        if base.own:
-            raise _DangerError(f"reaches into {min(base.own)}")
+        if base.reached:
+            raise _DangerError(f"reaches into {min(base.reached)}")
         return union([_member(base), self.variables.get(f".{name}", DATA)])
 
     def _of_item(self, of: Node, key: Node) -> Value:
@@ -196,8 +196,8 @@ class _Flow(TagReader):
                 self._value(part)
             return _changed(base, "a part of a text")
         self._check(self._value(key), "a subscript")
-        if base.own:
-            raise _DangerError(f"reaches into {min(base.own)}")
+        if base.reached:
+            raise _DangerError(f"reaches into {min(base.reached)}")
         return _elements(base)
 
     def _of_slice(self, parts: tuple[Node, ...]) -> Value:
@@ -237,21 +237,21 @@ class _Flow(TagReader):
             self._assign(f".{container[2]}", Value(items=(value.with_elements,)))
 
     def _called(
-        self, name: str, values: list[Value], named: list[tuple[str, Value]], every: list[Value]
+        self, name: str, values: list[Value], keywords: list[tuple[str, Value]], every: list[Value]
     ) -> Value:
         parameters = self._macros.get(name)
         if parameters is not None:
             for parameter, value in zip(parameters, values, strict=False):
                 self._assign(parameter, value)
-            for parameter, value in named:
+            for parameter, value in keywords:
                 if parameter in parameters:
                     self._assign(parameter, value)
-            rest = union([*values[len(parameters) :], *(value for _, value in named)])
+            rest = union([*values[len(parameters) :], *(value for _, value in keywords)])
             self._assign("varargs", rest)
             self._assign("kwargs", rest)
             return Value(origin="what a macro prints") if any(_is_text(v) for v in every) else DATA
         if name == "namespace":
-            for key, value in named:
+            for key, value in keywords:
                 self._assign(f".{key}", value)
             return union(values)
         if name in ("dict", "list", "cycler", "zip"):
@@ -265,13 +265,13 @@ class _Flow(TagReader):
     ) -> Value:
         base = self._value(of)
         values = [self._value(arg) for arg in args]
-        named = {key: self._value(arg) for key, arg in keywords}
-        self._check_own([base, *values, *named.values()])
+        options = {key: self._value(arg) for key, arg in keywords}
+        self._check_own([base, *values, *options.values()])
         if name == "map":
-            return self._mapped(base, values, named)
+            return self._mapped(base, values, options)
         for key in ("attribute", "by" if name == "groupby" else "attribute"):
-            if key in named:
-                self._check(named[key], f"the filter {name}")
+            if key in options:
+                self._check(options[key], f"the filter {name}")
         place = _BY_ATTRIBUTE.get(name)
         if place is not None and len(values) > place:
             self._check(values[place], f"the filter {name}")
@@ -284,17 +284,17 @@ class _Flow(TagReader):
         if name in _HARMLESS:
             return DATA
         if name in _PASSING:
-            more = [*values, *named.values()] if name in ("default", "d") else []
+            more = [*values, *options.values()] if name in ("default", "d") else []
             return union([_elements(base) if name in ("first", "last", "random") else base, *more])
         known = _KNOWN.get(name)
         if known is not None and not base.origin and not base.items:
             return base._replace(texts=frozenset(known(text) for text in base.texts))
-        return _changed(union([base, *values, *named.values()]), f"the filter {name}")
+        return _changed(union([base, *values, *options.values()]), f"the filter {name}")
 
-    def _mapped(self, base: Value, values: list[Value], named: dict[str, Value]) -> Value:
-        if "attribute" in named:
-            self._check(named["attribute"], "map(attribute=)")
-            return union([_elements(base), named.get("default", DATA)])
+    def _mapped(self, base: Value, values: list[Value], options: dict[str, Value]) -> Value:
+        if "attribute" in options:
+            self._check(options["attribute"], "map(attribute=)")
+            return union([_elements(base), options.get("default", DATA)])
         filters = union(values[:1]).texts
         if "attr" in filters or not filters:
             self._check(union(values[1:2]), "map('attr')")
@@ -346,8 +346,8 @@ class _Flow(TagReader):
 
     def _check_own(self, values: Iterable[Value]) -> None:
         for value in values:
-            if value.with_elements.own:
-                raise _DangerError(f"hands on {min(value.with_elements.own)}")
+            if value.with_elements.reached:
+                raise _DangerError(f"hands on {min(value.with_elements.reached)}")
 
 
 def _is_text(value: Value) -> bool:
@@ -368,7 +368,7 @@ def _elements(base: Value) -> Value:
     if base.texts:
         characters = frozenset(character for text in base.texts for character in text)
         values.append(Value(texts=characters))
-    return union([*values, Value(origin=base.origin, own=base.own)])
+    return union([*values, Value(origin=base.origin, reached=base.reached)])
 
 
 def _changed(value: Value, how: str) -> Value:

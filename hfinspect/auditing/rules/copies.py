@@ -123,9 +123,9 @@ def case_only(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 
 def _twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    seen: dict[str, str] = {}
+    first_of: dict[str, str] = {}
     for name in names:
-        first = seen.setdefault(name.lower(), name)
+        first = first_of.setdefault(name.lower(), name)
         if first != name:
             yield first, name
 

@@ -87,8 +87,8 @@ def float32(facts: TargetFacts) -> Iterator[RuleFinding]:
             continue
         sizes = {True: 0, False: 0}
         for info in inspection.tensors:
-            if info.role is Role.PARAMETER and (own := info.own_nbytes) is not None:
-                sizes[info.dtype == "F32"] += own
+            if info.role is Role.PARAMETER and (nbytes := info.own_nbytes) is not None:
+                sizes[info.dtype == "F32"] += nbytes
         if sizes[True] > sizes[False]:
             text = f"{byte_size(sizes[True])} of float32"
             expected = f"{declared} by {folder.config_path}, half of it"

@@ -151,12 +151,12 @@ def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleF
         inspection.expectation.reshaped if inspection is not None and inspection.expectation else {}
     )
     seen = seen | {_module(name) for name in reshaped}
-    pieces: dict[str, list[TensorSpec]] = {}
+    specs_of: dict[str, list[TensorSpec]] = {}
     for spec in packing.tensors:
         if spec.packed is not None and not spec.packed.varies and _module(spec.name) not in seen:
-            pieces.setdefault(_module(spec.name), []).append(spec)
+            specs_of.setdefault(_module(spec.name), []).append(spec)
     others = _other_layouts(packing, copy)
-    for module, specs in pieces.items():
+    for module, specs in specs_of.items():
         if module in others or not any(_is_stored_packed(spec, copy) for spec in specs):
             continue
         for spec in specs:

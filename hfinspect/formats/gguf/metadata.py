@@ -62,16 +62,16 @@ class GgufMetadata(dict[str, object]):
 def describe(metadata: Mapping[str, object]) -> GgufFacts:
     """Facts from a shard's metadata. Pure; values of an unexpected type count as not said."""
     arch = _text(metadata.get("general.architecture"))
-    own = _Prefixed(metadata, arch or "")
-    heads = own.per_layer("attention.head_count")
-    hidden = own.per_layer("embedding_length")
-    head_dim = own.integer("attention.key_length")
+    of_arch = _Prefixed(metadata, arch or "")
+    heads = of_arch.per_layer("attention.head_count")
+    hidden = of_arch.per_layer("embedding_length")
+    head_dim = of_arch.integer("attention.key_length")
     if head_dim is None and isinstance(heads, int) and isinstance(hidden, int) and heads:
         head_dim = hidden // heads
     tokens = _length(metadata.get("tokenizer.ggml.tokens"))
     file_type = _integer(metadata.get("general.file_type"))
-    kv_heads = own.per_layer("attention.head_count_kv")
-    theta = own.get("rope.freq_base")
+    kv_heads = of_arch.per_layer("attention.head_count_kv")
+    theta = of_arch.get("rope.freq_base")
     return GgufFacts(
         architecture=arch,
         type=_text(metadata.get("general.type")) or "model",
@@ -79,27 +79,27 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
         size_label=_text(metadata.get("general.size_label")),
         file_type=None if file_type is None else FILE_TYPES.get(file_type, f"FTYPE_{file_type}"),
         quantization_version=_integer(metadata.get("general.quantization_version")),
-        layers=own.integer("block_count"),
-        context_length=own.integer("context_length"),
+        layers=of_arch.integer("block_count"),
+        context_length=of_arch.integer("context_length"),
         hidden_size=hidden,
-        intermediate_size=own.per_layer("feed_forward_length"),
+        intermediate_size=of_arch.per_layer("feed_forward_length"),
         heads=heads,
         kv_heads=heads if kv_heads is None else kv_heads,
         head_dim=head_dim,
-        value_dim=own.integer("attention.value_length") or head_dim,
-        q_lora_rank=own.integer("attention.q_lora_rank"),
-        kv_lora_rank=own.integer("attention.kv_lora_rank"),
-        sliding_window=own.integer("attention.sliding_window"),
-        sliding_window_pattern=own.per_layer("attention.sliding_window_pattern"),
-        vocab_size=own.integer("vocab_size") or tokens,
-        experts=own.per_layer("expert_count"),
-        experts_used=own.per_layer("expert_used_count"),
-        experts_shared=own.per_layer("expert_shared_count"),
-        expert_intermediate_size=own.per_layer("expert_feed_forward_length"),
-        dense_layers=own.integer("leading_dense_block_count"),
-        rope_dims=own.integer("rope.dimension_count"),
+        value_dim=of_arch.integer("attention.value_length") or head_dim,
+        q_lora_rank=of_arch.integer("attention.q_lora_rank"),
+        kv_lora_rank=of_arch.integer("attention.kv_lora_rank"),
+        sliding_window=of_arch.integer("attention.sliding_window"),
+        sliding_window_pattern=of_arch.per_layer("attention.sliding_window_pattern"),
+        vocab_size=of_arch.integer("vocab_size") or tokens,
+        experts=of_arch.per_layer("expert_count"),
+        experts_used=of_arch.per_layer("expert_used_count"),
+        experts_shared=of_arch.per_layer("expert_shared_count"),
+        expert_intermediate_size=of_arch.per_layer("expert_feed_forward_length"),
+        dense_layers=of_arch.integer("leading_dense_block_count"),
+        rope_dims=of_arch.integer("rope.dimension_count"),
         rope_theta=float(theta) if isinstance(theta, (int, float)) else None,
-        rope_scaling=_text(own.get("rope.scaling.type")),
+        rope_scaling=_text(of_arch.get("rope.scaling.type")),
         tokenizer=_text(metadata.get("tokenizer.ggml.model")),
         tokens=tokens,
         merges=_length(metadata.get("tokenizer.ggml.merges")),

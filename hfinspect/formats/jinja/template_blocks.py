@@ -69,9 +69,9 @@ def _end_of(text: str, at: int, begin: str) -> int:
     return len(text)
 
 
-def blocks_of(pieces: Iterable[str]) -> Iterator[tuple[bool, str]]:
+def blocks_of(chunks: Iterable[str]) -> Iterator[tuple[bool, str]]:
     """Blocks as the lexer cuts them out, with their ends: whether a tag, and what is in it."""
-    for piece in pieces:
+    for piece in chunks:
         tag = piece.endswith("%}")
         text = piece[:-2] if piece.endswith(("%}", "}}")) else piece
         yield tag, text

@@ -130,9 +130,9 @@ def _header(entry: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHea
     kind_numbers, keys, more = arrays[0], arrays[1 : 1 + len(kinds)], arrays[1 + len(kinds) :]
     _need(len(keys) == len(kinds) and len(more) <= 1 and len(set(kinds)) == len(kinds))
     _need(Counter(kind_numbers) == dict(enumerate(map(len, keys))) and all(keys))
-    for kind, own in zip(kinds, keys, strict=True):
-        _check_names(kind.pattern, own)
-    _need(are_distinct((kind.pattern, own) for kind, own in zip(kinds, keys, strict=True)))
+    for kind, keys_of_kind in zip(kinds, keys, strict=True):
+        _check_names(kind.pattern, keys_of_kind)
+    _need(are_distinct((kind.pattern, numbers) for kind, numbers in zip(kinds, keys, strict=True)))
     _need(not more or len(more[0]) == len(kind_numbers))
     tensors = StoredTensors(kinds, kind_numbers, keys, start, more[0] if more else None)
     findings = tuple(Finding(**_strings(finding)) for finding in entry["findings"])

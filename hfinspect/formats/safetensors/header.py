@@ -77,8 +77,8 @@ class _EntryError(Exception):
         self.rule = rule
 
 
-def parse_header(file: str, text: bytes, seen: Callable[[set[str]], None] | None = None) -> Header:
-    """The header whose JSON is ``text`` (the file's bytes 8 to 8 + n). ``seen`` is called with the
+def parse_header(file: str, text: bytes, sink: Callable[[set[str]], None] | None = None) -> Header:
+    """The header whose JSON is ``text`` (the file's bytes 8 to 8 + n). ``sink`` is called with the
     names of its tensors, if it is of the usual form and none is there twice.
 
     Raises FormatError with the rules ``utf8``, ``not-json``, ``nesting``, ``too-many-values``,
@@ -88,7 +88,7 @@ def parse_header(file: str, text: bytes, seen: Callable[[set[str]], None] | None
         check_density(text)
         compact = compact_header(text)
         if compact is not None and _is_plain(compact):
-            return _compact(file, compact, 8 + len(text), seen)
+            return _compact(file, compact, 8 + len(text), sink)
         value = decode_pairs(text)
         if not isinstance(value, tuple):
             raise StrictJsonError("not-object", "is not a JSON object")
@@ -118,7 +118,7 @@ def _is_plain(compact: Compact) -> bool:
 
 
 def _compact(
-    file: str, compact: Compact, start: int, seen: Callable[[set[str]], None] | None
+    file: str, compact: Compact, start: int, on_names: Callable[[set[str]], None] | None
 ) -> Header:
     findings = FindingList(file)
     metadata: Mapping[str, str] = {}
@@ -131,8 +131,8 @@ def _compact(
         columns = _Columns(compact.names, dtypes, shapes, compact.starts, compact.stops)
         columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
         return Header(file, _tensors(columns, start), start, metadata, findings.listed())
-    if seen is not None:
-        seen(names)
+    if on_names is not None:
+        on_names(names)
     sizes = map(sub, compact.stops, compact.starts)
     starts = None if compact.in_order else compact.starts
     tensors = StoredTensors.of_columns(

@@ -118,7 +118,7 @@ def judge_header(
     first_guess: int | None = None,
     strict: bool = False,
     keep: Callable[[Header], None] | None = None,
-    seen: Callable[[set[str]], None] | None = None,
+    on_names: Callable[[set[str]], None] | None = None,
 ) -> tuple[Shard, FormatError | None]:
     """The shard with everything wrong with it, and the error for which ``read_header`` refuses it.
     ``keep`` is called with what was parsed, which ``judge_parsed`` judges again; ``seen`` with the
@@ -128,7 +128,7 @@ def judge_header(
     """
     text = read_header_bytes(reader, first_guess)
     with collector_paused():
-        header = parse_header(reader.path, text, seen)
+        header = parse_header(reader.path, text, on_names)
         if keep is not None:
             keep(header)
         return judge_parsed(header, reader.size, strict=strict)

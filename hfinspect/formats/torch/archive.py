@@ -126,8 +126,8 @@ def open_archive(file: Windows, out: FindingList) -> Archive:
     if not pickles:
         raise _other_archive(file.path, directory.entries)
     # PyTorch's reader takes the folder of the first member, and looks up names without case.
-    own = f"{directory.entries[0].name.partition('/')[0]}/data.pkl".lower()
-    chosen = min(pickles, key=lambda entry: (entry.name.lower() != own, entry.name.count("/")))
+    path = f"{directory.entries[0].name.partition('/')[0]}/data.pkl".lower()
+    chosen = min(pickles, key=lambda entry: (entry.name.lower() != path, entry.name.count("/")))
     if sum(entry.name.lower() == chosen.name.lower() for entry in pickles) > 1:
         raise FormatError(file.path, "two members are called data.pkl", rule="zip-duplicate")
     prefix = chosen.name[: -len("data.pkl")]

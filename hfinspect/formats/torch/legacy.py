@@ -200,15 +200,15 @@ class _LegacyRead:
     def more(self, offset: int, have: int) -> bytes:
         if not have and offset < len(self._head):
             return self._head[offset:]
-        wanted = max(have * GROWTH, FIRST_STEP)
-        self._left -= wanted - have
+        length = max(have * GROWTH, FIRST_STEP)
+        self._left -= length - have
         if self._left < 0:
             raise LimitError(
                 self._file.path,
                 f"its pickles take more than {MAX_PICKLE_BYTES:,} bytes",
                 expected=f"at most {MAX_PICKLE_BYTES:,}, raw arrays apart",
             )
-        return self._file.read(offset, offset + wanted)
+        return self._file.read(offset, offset + length)
 
 
 def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:

@@ -44,8 +44,8 @@ def _difference(local: bytes, entry: ZipEntry, name: bytes) -> str | None:
     if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
         return "is not where the directory says"
     _, _, flags, method, _, _, crc, packed, size, length, extra_length = _LOCAL.unpack_from(local)
-    own = local[_LOCAL.size : _LOCAL.size + length].decode("utf-8", "backslashreplace")
-    if length > len(name) + _EXTRA_BYTES or own != entry.name:
+    name_here = local[_LOCAL.size : _LOCAL.size + length].decode("utf-8", "backslashreplace")
+    if length > len(name) + _EXTRA_BYTES or name_here != entry.name:
         return "has another name"
     if method != entry.method or (flags ^ entry.flags) & _ENCRYPTED:
         return "has another method"

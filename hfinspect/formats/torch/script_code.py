@@ -67,13 +67,13 @@ def reaching_operators(path: str, data: bytes) -> Iterator[FormatError]:
 
 
 def _reaching(text: str) -> Iterator[re.Match[str]]:
-    own = not _REBOUND.search(text)
+    self_is_own = not _REBOUND.search(text)
     for match in _REACH.finditer(text):
         plain = _PLAIN_GET.match(text, match.start())
         if plain and plain[1] not in _OPERATORS:
             continue
         before = text[: match.start()].rstrip()
-        is_own = own and re.search(r"(?<![\w.])self$", before[-8:], re.ASCII)
+        is_own = self_is_own and re.search(r"(?<![\w.])self$", before[-8:], re.ASCII)
         if not (is_own and _declares(text, match["name"])):
             yield match
 

@@ -86,12 +86,12 @@ def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
     if size is not None and size <= SMALL_FILE_BYTES:
         head = file.read(0, size)
     else:
-        wanted = max(min(first_guess or HEAD_BYTES, HEAD_BYTES), SNIFF_BYTES)
+        length = max(min(first_guess or HEAD_BYTES, HEAD_BYTES), SNIFF_BYTES)
         if size is not None:
             # Most are zip archives, whose directory is at the end. A legacy file has data there:
             # a tail in vain costs less than a request.
-            file.prefetch([(0, wanted), (size - TAIL_BYTES, size)])
-        head = file.read(0, wanted)
+            file.prefetch([(0, length), (size - TAIL_BYTES, size)])
+        head = file.read(0, length)
     raise_if_not_weights(reader.path, head, reader.size)
     return file, head
 

@@ -95,15 +95,15 @@ def _check_shared(items: list[StateDictFinding], storage: Storage | None, out: F
 
 def list_globals(names: Iterable[PickleGlobal], out: FindingList) -> list[str]:
     """A finding for each name that does not describe tensors; returns all names, each once."""
-    seen: dict[str, PickleGlobal] = {}
+    by_name: dict[str, PickleGlobal] = {}
     for name in names:
-        seen.setdefault(name.dotted, name)
-    for name in seen.values():
+        by_name.setdefault(name.dotted, name)
+    for name in by_name.values():
         if not is_known(name.module, name.name):
             text = f"the pickle names {name.dotted!a:.300} (pickle byte {name.position:,}): "
             text += "an audit says whether that is known to be harmless"
             out.add("pickle-global", text, None, "warning")
-    return sorted(seen)[:MAX_LISTED]
+    return sorted(by_name)[:MAX_LISTED]
 
 
 def describe_content(

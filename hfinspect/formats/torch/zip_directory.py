@@ -302,14 +302,14 @@ def _read_end64(file: Windows, end: int) -> tuple[int, int, int, int, int, int] 
 def name_doubts(directory: ZipDirectory) -> list[str]:
     """Names of members that readers may mix up or read differently."""
     doubts: list[str] = []
-    seen: dict[str, str] = {}
+    name_of: dict[str, str] = {}
     for entry in directory.entries:
         key = entry.name.casefold().replace("\\", "/")
-        if key in seen:
-            same = seen[key] == entry.name
+        if key in name_of:
+            same = name_of[key] == entry.name
             how = "are called" if same else "are called but for case or slashes"
             doubts.append(f"two members {how} {entry.name!a:.200}")
-        seen[key] = entry.name
+        name_of[key] = entry.name
         if "\0" in entry.name:
             doubts.append(f"the name {entry.name!a:.200} ends early for some readers")
         if entry.renamed:

@@ -44,8 +44,8 @@ def _chunks(sound: HeardSound) -> int:
 
 
 def _pieces(sound: HeardSound) -> int:
-    pieces, rest = divmod(sound.samples, 60 * RATE)
-    tokens = pieces * -(-(60 * RATE // HOP) // 8) + (rest // HOP + 7) // 8
+    windows, rest = divmod(sound.samples, 60 * RATE)
+    tokens = windows * -(-(60 * RATE // HOP) // 8) + (rest // HOP + 7) // 8
     if not tokens:
         raise UnknownTokensError("the sound is shorter than a step of its spectrogram")
     return tokens
@@ -66,8 +66,8 @@ def _granite(sound: HeardSound) -> int:
 
 def _gemma(sound: HeardSound) -> int:
     """Pieces of 30 seconds, two halvings."""
-    pieces, rest = divmod(sound.samples, 30 * RATE)
-    return pieces * _halved(30 * RATE) + (_halved(rest) if rest else 0)
+    windows, rest = divmod(sound.samples, 30 * RATE)
+    return windows * _halved(30 * RATE) + (_halved(rest) if rest else 0)
 
 
 def _halved(samples: int) -> int:

@@ -61,7 +61,7 @@ def encoder_pass(
     """Bytes of the largest moment, and its formula."""
     vocabulary, hidden = limit.token_table
     size, heads = limit.size, limit.facts.heads or 1
-    seen = tokens if limit.encoder_tokens is None else limit.encoder_tokens
+    encoded = tokens if limit.encoder_tokens is None else limit.encoder_tokens
     own_bias, made_again = value_of(limit, "own_bias"), value_of(limit, "made_again")
     decoder_bias = value_of(limit, "biased")
     biased = decoder_bias or any(m.kind == "relative_position" for m in each_module(limit.root))
@@ -72,7 +72,7 @@ def encoder_pass(
     attention = 7 * hidden + 2 * wide.queries
     as_gemma, at_once = value_of(limit, "as_gemma"), value_of(limit, "at_once")
     kinds = len(limit.windows) * (2 if at_once else 1) if as_gemma else 1
-    repeated = 2 * batch * (tokens + seen) * wide.queries * size * as_gemma
+    repeated = 2 * batch * (tokens + encoded) * wide.queries * size * as_gemma
 
     def scores(pairs: int) -> Fraction:
         """Of one attention, next to what stays."""
@@ -96,14 +96,14 @@ def encoder_pass(
         lost = not eager or value_of(limit, "lost")
         return Fraction(0) if lost else heads * batch * pairs * size
 
-    own, cross, first = tokens**2, tokens * seen, seen**2
-    of_encoder = batch * seen * IDS + grown(limit, 0, seen)
+    square, cross, first = tokens**2, tokens * encoded, encoded**2
+    of_encoder = batch * encoded * IDS + grown(limit, 0, encoded)
     moment = masks(first) + stays(first)
     moment += max(
-        batch * seen * of_encoders * size + weights(first),
-        batch * seen * attention * size + scores(first),
+        batch * encoded * of_encoders * size + weights(first),
+        batch * encoded * attention * size + scores(first),
     )
-    blocks = _blocks(limit, seen, heads)
+    blocks = _blocks(limit, encoded, heads)
     if blocks is not None:
         in_blocks = blocks.tokens * blocks.stays
         in_blocks += max(blocks.of_layer * of_encoders, blocks.tokens * (attention + blocks.scores))
@@ -111,29 +111,29 @@ def encoder_pass(
         moment = max(moment if made_again else Fraction(0), batch * in_blocks * size)
     of_encoder += moment
     if made_again and limit.config.get("attention_type") != "original_full":
-        made = 3 * 4 * hidden**2 + batch * seen * 4 * hidden * size
-        of_encoder = max(of_encoder, made)
+        rebuilt = 3 * 4 * hidden**2 + batch * encoded * 4 * hidden * size
+        of_encoder = max(of_encoder, rebuilt)
     if limit.name == "udop":  # buckets of where each two tokens stand, in int64
         buckets = batch * first * (6 * 8 + 1 + 2 * heads * size)
-        of_encoder = max(of_encoder, buckets + batch * seen * 2 * hidden * size)
+        of_encoder = max(of_encoder, buckets + batch * encoded * 2 * hidden * size)
     if limit.name == "speecht5":
-        of_encoder = max(of_encoder, *_of_sound(limit, seen, batch, heads))
-    given = batch * seen * hidden * size + batch * (tokens + seen) * IDS
-    given += grown(limit, tokens, seen)
+        of_encoder = max(of_encoder, *_of_sound(limit, encoded, batch, heads))
+    inputs = batch * encoded * hidden * size + batch * (tokens + encoded) * IDS
+    inputs += grown(limit, tokens, encoded)
     if as_gemma:
         rotary = 8 * len(limit.windows) * (wide.queries // heads)
-        given += (tokens + seen) * rotary
+        inputs += (tokens + encoded) * rotary
     of_encoder -= sum(
-        batch * (seen if item.cross else tokens) * (int(item.key) + int(item.value)) * size
+        batch * (encoded if item.cross else tokens) * (int(item.key) + int(item.value)) * size
         for layer in limit.layers
         for item in layer.keys_values
     )
-    in_decoder = given + masks(own + cross) + stays(own if decoder_bias else own + cross)
-    in_decoder += weights(own + cross) if value_of(limit, "last_too") else 0
-    together = scores(own + cross) if at_once else weights(own) + scores(cross)
+    in_decoder = inputs + masks(square + cross) + stays(square if decoder_bias else square + cross)
+    in_decoder += weights(square + cross) if value_of(limit, "last_too") else 0
+    together = scores(square + cross) if at_once else weights(square) + scores(cross)
     of_decoder = in_decoder + max(
-        batch * tokens * layer * size + weights(own + cross),
-        batch * tokens * attention * size + repeated + max(scores(own), together),
+        batch * tokens * layer * size + weights(square + cross),
+        batch * tokens * attention * size + repeated + max(scores(square), together),
     )
     streams = 1
     if limit.name == "prophetnet":
@@ -143,11 +143,11 @@ def encoder_pass(
     copies = 2 if value_of(limit, "logits_twice") else 1 if streams == 1 else 1 + streams
     one = batch * (1 if as_gemma else tokens) * vocabulary * size
     sampled = batch * vocabulary * (size + 4 * COPIES)
-    logits = given + masks(own + cross) + batch * tokens * hidden * size
+    logits = inputs + masks(square + cross) + batch * tokens * hidden * size
     logits += max(copies * one, one + sampled)
     largest = max(of_encoder, of_decoder, logits)
     return largest, (
-        f"max({max(0, int(of_encoder)):,} of the encoder's {seen:,} tokens, {int(of_decoder):,} "
+        f"max({max(0, int(of_encoder)):,} of the encoder's {encoded:,} tokens, {int(of_decoder):,} "
         f"of the decoder's {tokens:,}, {int(logits):,} with their logits)"
     )
 
@@ -166,7 +166,7 @@ def _of_streams(
 
 
 def _of_sound(
-    limit: WorkspaceLimit, seen: int, batch: int, heads: int
+    limit: WorkspaceLimit, encoded: int, batch: int, heads: int
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Of SpeechT5's encoder: its first convolution, 64 steps for each token that it gives, the
     kernel of its positions, and distances of all pairs."""
@@ -176,11 +176,11 @@ def _of_sound(
     kernel = number(config.get("num_conv_pos_embeddings"), 128)
     groups = number(config.get("num_conv_pos_embedding_groups"), 16)
     head = hidden // heads
-    pairs = seen**2 * (head * size + 8 + 4 * batch * heads * size)
+    pairs = encoded**2 * (head * size + 8 + 4 * batch * heads * size)
     return (
-        2 * batch * 64 * (seen + 1) * first * size,
-        hidden**2 // groups * kernel * size + 4 * batch * (seen + kernel) * hidden * size,
-        pairs + 7 * batch * seen * hidden * size,
+        2 * batch * 64 * (encoded + 1) * first * size,
+        hidden**2 // groups * kernel * size + 4 * batch * (encoded + kernel) * hidden * size,
+        pairs + 7 * batch * encoded * hidden * size,
     )
 
 
@@ -194,38 +194,38 @@ class _Blocks(NamedTuple):
     stays: int
 
 
-def _blocks(limit: WorkspaceLimit, seen: int, heads: int) -> _Blocks | None:
+def _blocks(limit: WorkspaceLimit, encoded: int, heads: int) -> _Blocks | None:
     config = limit.config
     if limit.name == "longt5":
         block = 1 + number(config.get("local_radius"), 127)
         scores = 3 * block
         if config.get("encoder_attention_type") == "transient-global":
-            scores += seen // number(config.get("global_block_size"), 16)
+            scores += encoded // number(config.get("global_block_size"), 16)
         in_all = 5 * heads * scores + 4 * limit.token_table[1]
-        return _Blocks(padded(seen, block), seen, in_all, 2 * heads * scores)
+        return _Blocks(padded(encoded, block), encoded, in_all, 2 * heads * scores)
     if limit.name == "led":
         window = config.get("attention_window")
         windows = window if isinstance(window, list) else [window]
         block = max((number(one, 512) for one in windows), default=512)
-        rounded = padded(seen, block)
+        rounded = padded(encoded, block)
         return _Blocks(rounded, rounded, 6 * heads * (block + 1), 6 * (block + 1))
     if limit.name == "pegasus_x":
         block = number(config.get("block_size"), 512)
         of_all = number(config.get("num_global_tokens"), 32)
         staggered = block if config.get("stagger_local_blocks", True) else 0
-        rounded, scores = padded(seen, block) + staggered + of_all, block + of_all
+        rounded, scores = padded(encoded, block) + staggered + of_all, block + of_all
         return _Blocks(rounded, rounded, 4 * heads * scores, 5 * scores)
     if limit.name == "bigbird_pegasus" and config.get("attention_type") != "original_full":
         block, random = number(config.get("block_size"), 64), config.get("num_random_blocks", 3)
         random = random if type(random) is int and random >= 0 else 3
-        if seen > (5 + 2 * random) * block:
-            return _of_big_bird(limit.token_table[1] // heads, heads, seen, block, random)
+        if encoded > (5 + 2 * random) * block:
+            return _of_big_bird(limit.token_table[1] // heads, heads, encoded, block, random)
     return None
 
 
-def _of_big_bird(head: int, heads: int, seen: int, block: int, random: int) -> _Blocks:
+def _of_big_bird(head: int, heads: int, encoded: int, block: int, random: int) -> _Blocks:
     """All scores at last; masks of the random blocks are in int64."""
-    rounded = padded(seen, block)
+    rounded = padded(encoded, block)
     middle, inner = rounded - 4 * block, rounded - 2 * block
     scores = rounded**2 + 4 * random * block * inner + 3 * (5 + random) * block * middle
     scores += 8 * (4 + random) * block**2 + 4 * block * rounded

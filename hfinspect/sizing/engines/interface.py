@@ -205,13 +205,13 @@ class Engine(ABC):
     ) -> Engine:
         """The engine with the settings of its server. Raises UsageError for one that it does not
         have, and for one that is not possible."""
-        named = {
+        options = {
             "slots": slots is not None,
             "split cache": split_cache,
             "swa full": swa_full,
             "flash attention off": not flash_attention,
         }
-        for name, is_named in named.items():
+        for name, is_named in options.items():
             if is_named:
                 raise UsageError(
                     name, f"is not a setting of engine {self.name}", expected="engine llama.cpp"

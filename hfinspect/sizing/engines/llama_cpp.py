@@ -228,8 +228,8 @@ class LlamaCpp(Engine):
 
     def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
         size, tokens = nbytes()
-        made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
-        return (f"llama.cpp before May 2025 {made} all the same, and never read it",)
+        text = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
+        return (f"llama.cpp before May 2025 {text} all the same, and never read it",)
 
     def check_parallel(self, devices: int) -> None:
         if devices > 1:

@@ -116,8 +116,8 @@ def group_masks(choosers: Iterable[Chooser | None], step: Step) -> int:
     }
     total = 0
     for (_, indexed), cells in groups.items():
-        own = 2 if step.flash else _FLOAT
-        total += cells * step.tokens * (2 * own + 2 if indexed else own)
+        item = 2 if step.flash else _FLOAT
+        total += cells * step.tokens * (2 * item + 2 if indexed else item)
     return total
 
 

@@ -177,8 +177,8 @@ class Graph:
         places = 0 if step.flash else 8 * values * len(windows)
         # Features come as an input, and tokens are padded to its width.
         features = 2 * self.deepstack * self.hidden
-        own = step.tokens * (_IDS + (self.by_layer + features) * _FLOAT + places)
-        return own + group_masks((layer.chooser for layer, _, _ in self.layers), step)
+        inputs = step.tokens * (_IDS + (self.by_layer + features) * _FLOAT + places)
+        return inputs + group_masks((layer.chooser for layer, _, _ in self.layers), step)
 
     def _rotations(self, step: Step) -> int:
         """Next to quantized caches: the matrices that rotate keys and values of each head."""

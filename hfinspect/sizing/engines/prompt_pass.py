@@ -180,8 +180,8 @@ def prompt_pass(
         attention = max(attention, stream + 3 * blocks.queries + 2 * blocks.keys)
         attention += 5 * blocks.queries if value_of(limit, "falls_back") else 0
         usual = _SCORES[limit.name in values_of("without_sdpa")]
-        own, floats, stay = value_of(limit, "scores", usual)
-        scores = heads * square * (own * size + 4 * floats)
+        halves, floats, stay = value_of(limit, "scores", usual)
+        scores = heads * square * (halves * size + 4 * floats)
         weights = heads * square * stay * size
     elif masked:
         attention = max(attention, stream + 4 * blocks.queries + 2 * blocks.keys)

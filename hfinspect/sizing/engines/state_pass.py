@@ -71,10 +71,10 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
         keys = recurrent[0] // heads
         by_key = keys * (not _BY_KEY.isdisjoint(rows))
         each = 5 * (keys + recurrent[1]) + 3 * _DELTA_CHUNK * (1 + by_key)
-        given = sum(rows.values()) + convolved
+        rows_in = sum(rows.values()) + convolved
         rounded = padded(tokens, _DELTA_CHUNK)
         states = 4 * _FLOAT * math.prod(recurrent)
-        return batch * (stream + rounded * _FLOAT * heads * each + tokens * size * given + states)
+        return batch * (stream + rounded * _FLOAT * heads * each + tokens * size * rows_in + states)
     if "in_proj" not in rows:
         return Fraction(0)
     return batch * (stream + _mamba2(limit, recurrent, rows["in_proj"], convolved, tokens))
@@ -97,17 +97,17 @@ def _heads_within(limit: WorkspaceLimit) -> int:
 
 
 def _mamba2(
-    limit: WorkspaceLimit, recurrent: tuple[int, ...], given: int, convolved: int, tokens: int
+    limit: WorkspaceLimit, recurrent: tuple[int, ...], projected: int, convolved: int, tokens: int
 ) -> Fraction:
     """Of one prompt, next to the stream."""
     inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
-    heads = max(1, given - inner - convolved)
+    heads = max(1, projected - inner - convolved)
     sizes = (limit.config.get(key) for key in _CHUNK_KEYS)
     chunk = next((n for n in sizes if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))
     rounded = padded(tokens, chunk)
     arrays = 3 * heads * chunk + 9 * inner + 2 * heads * wide
     states = (3 * (rounded // chunk) + 5) * inner * wide
-    return _FLOAT * (rounded * arrays + states) + tokens * limit.size * (given + convolved)
+    return _FLOAT * (rounded * arrays + states) + tokens * limit.size * (projected + convolved)
 
 
 @once_each

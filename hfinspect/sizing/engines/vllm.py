@@ -133,8 +133,8 @@ class Vllm(Engine):
         """With the block that this item has in pages of one size."""
         if self.largest is None or item.cross:
             return self
-        page, own = (bytes_in_layout(one, 1, *self.sized_in) for one in (self.largest, item))
-        return replace(self, cells=self.cells * (page // own)) if page % own == 0 else self
+        page, size = (bytes_in_layout(one, 1, *self.sized_in) for one in (self.largest, item))
+        return replace(self, cells=self.cells * (page // size)) if page % size == 0 else self
 
     def rows_formula(self, window: str) -> str:
         step = self.cells
@@ -201,7 +201,7 @@ class Vllm(Engine):
         per_token = self.bytes_of_rows(row, 1, request.dtype, request.heads)
         step = max(self.cells, _LATENT_STEP) if row.latent else self.cells
         block = step * -(-max(sizes.values()) // (step * per_token))
-        made = {
+        padded = {
             layer: replace(
                 layer, cache=(*layer.cache, State("padding", (block * per_token - size,), "U8"))
             )
@@ -209,7 +209,7 @@ class Vllm(Engine):
             else layer
             for layer, size in sizes.items()
         }
-        return tuple(made[layer] for layer in layers), replace(self, cells=block)
+        return tuple(padded[layer] for layer in layers), replace(self, cells=block)
 
     def _unified(
         self, layers: Sequence[CachedLayer], request: CacheRequest

@@ -92,9 +92,9 @@ class _Layer(NamedTuple):
 
     def at(self, layer: int | None) -> Iterator[tuple[str, list[int]]]:
         """The same in another layer."""
-        own, other = f"blk.{self.layer}.", f"blk.{layer}."
+        prefix, other = f"blk.{self.layer}.", f"blk.{layer}."
         for name, numbers in self.named.items():
-            side, is_own, rest = name.partition(own)  # of the encoder or the decoder, or neither
+            side, is_own, rest = name.partition(prefix)  # of the encoder or the decoder, or neither
             if self.layer is not None and layer != self.layer and is_own and side in _SIDES:
                 yield side + other + rest, numbers
             else:
@@ -153,8 +153,8 @@ class _Converter:
             if written is None:
                 return f"how the converter writes {group.names[0]} is not known"
             made_of = tuple(group.names)
-            tensors += (self._typed(own, shape, made_of) for own, shape in written)
-        tensors += [self._typed(own, shape) for own, shape in self._positions(tensors)]
+            tensors += (self._typed(name, shape, made_of) for name, shape in written)
+        tensors += [self._typed(name, shape) for name, shape in self._positions(tensors)]
         return self._with_numbers(tensors)
 
     def _refusal(self) -> str:
@@ -182,11 +182,11 @@ class _Converter:
             is_layer = place.layer is not None and place.head == head + start
             known = layers.get((id(place.template), head)) if is_layer else None
             if known is None:
-                named = self._named(tuple(place.rows()))
-                if isinstance(named, str):
-                    return named
+                rows_of = self._named(tuple(place.rows()))
+                if isinstance(rows_of, str):
+                    return rows_of
                 is_layer = is_layer and not place.template.has_layers
-                known = _Layer(place.layer if is_layer else None, named)
+                known = _Layer(place.layer if is_layer else None, rows_of)
                 if is_layer:
                     layers[id(place.template), head] = known
             for name, numbers in known.at(place.layer):
@@ -221,9 +221,9 @@ class _Converter:
         path, dot, last = spec.name.rpartition(".")
         if path in self._class_heads:
             return f"{self._class_heads[path]}{dot}{last}"
-        for end, own in _ENDS.items():
+        for end, stem in _ENDS.items():
             if spec.name.endswith("." + end):
-                return f"blk.{spec.layer}.{own}"
+                return f"blk.{spec.layer}.{stem}"
         return gguf_name(spec, self._architecture)
 
     def _written(self, name: str, group: _Group, groups: _Groups) -> _WrittenTensors | None:

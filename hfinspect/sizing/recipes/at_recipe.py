@@ -52,8 +52,8 @@ def _converted(
     nbytes: dict[str, int] = {}
     dtypes: dict[str, str] = {}
     more = 0
-    for made, kind in zip(model.tensors, kinds, strict=True):
-        size, parts = stored_bytes(made, kind), made.made_of
+    for info, kind in zip(model.tensors, kinds, strict=True):
+        size, parts = stored_bytes(info, kind), info.made_of
         if not parts:
             more += size
         for at, name in enumerate(parts):

@@ -66,8 +66,8 @@ class SizedRecipes:
         """Every parameter in one dtype; buffers as they are."""
         nbytes = 0
         for spec, count in prediction.tensors.counted():
-            own = recipe.dtype if spec.role is Role.PARAMETER else spec.dtype
-            nbytes += (nbytes_of(own or recipe.dtype, spec.elements) or 0) * count
+            dtype = recipe.dtype if spec.role is Role.PARAMETER else spec.dtype
+            nbytes += (nbytes_of(dtype or recipe.dtype, spec.elements) or 0) * count
         return _known(recipe, nbytes, prediction.parameters)
 
     def _packed(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:

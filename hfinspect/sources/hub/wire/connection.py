@@ -187,9 +187,9 @@ class Reply:
     def _head(self) -> bytes:
         """The bytes of the next head, with the empty line at its end."""
         stream = self._stream
-        data, seen = stream.buffered, 0
-        while (end := _HEAD_END.search(data, max(seen - 2, 0))) is None:
-            seen = len(data)
+        data, searched = stream.buffered, 0
+        while (end := _HEAD_END.search(data, max(searched - 2, 0))) is None:
+            searched = len(data)
             more = stream.more(_BUFFER)
             if not more:
                 what = "hangs up in its head" if data else "hangs up without an answer"
@@ -271,9 +271,9 @@ class Reply:
 
     def _line(self) -> bytes:
         stream = self._stream
-        data, seen = stream.buffered, 0
-        while (end := data.find(b"\n", seen)) < 0:
-            seen = len(data)
+        data, searched = stream.buffered, 0
+        while (end := data.find(b"\n", searched)) < 0:
+            searched = len(data)
             more = stream.more(_BUFFER)
             if not more:
                 raise BrokenConnectionError("ends within its body")
