@@ -139,7 +139,7 @@ def _has_form(kind: Any) -> bool:
 def keys_of(cls: Any) -> Mapping[str, str]:
     """Key -> field or property, in the order of the JSON."""
     if cls is TensorInfo:
-        return {name: name for name in TENSOR_KEYS}
+        return TENSOR_KEYS
     if issubclass(cls, JsonForm):
         return json_keys(cls)
     if hasattr(cls, "_fields"):

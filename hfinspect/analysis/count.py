@@ -46,19 +46,20 @@ class Key(NamedTuple):
     role: Role
     active: tuple[int, int] | None
     is_tied: bool
-    is_beyond: bool
+    is_extra: bool
 
     @property
     def is_counted(self) -> bool:
         """Whether parameters are those of the class, and not counted with what they are tied to."""
-        return not (self.is_tied or self.is_beyond)
+        return not (self.is_tied or self.is_extra)
 
 
 #: What totals need: those of a key first. Of 100,000 tensors some hundred differ in these.
 _COUNTED = itemgetter(
     *map(
         TensorInfo._fields.index,
-        "component part dtype role active tied_to parameters elements nbytes shared beyond".split(),
+        "component part dtype role active tied_to parameters elements nbytes shared "
+        "extra_kind".split(),
     )
 )
 
@@ -85,9 +86,9 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, CountCell]:
             elements,
             nbytes,
             shared,
-            beyond,
+            extra_kind,
         ) = row
-        key = Key(component, part, dtype, role, active, tied_to is not None, beyond is not None)
+        key = Key(component, part, dtype, role, active, tied_to is not None, extra_kind is not None)
         cell = cells.setdefault(key, CountCell())
         cell.tensors += count
         if shared is not None:  # counted with the tensor that it is a view of
@@ -169,7 +170,7 @@ def by_part(cells: Mapping[Key, CountCell]) -> dict[str, Totals]:
 
 
 def _of_class(cells: Mapping[Key, CountCell]) -> dict[Key, CountCell]:
-    return {key: cell for key, cell in cells.items() if not key.is_beyond}
+    return {key: cell for key, cell in cells.items() if not key.is_extra}
 
 
 def by_dtype(cells: Mapping[Key, CountCell]) -> dict[str, Totals]:
@@ -193,7 +194,7 @@ def grouped(
             counts[group], parameters[group], nbytes[group] = 0, 0, 0
         counts[group] += 1
         known = parameters[group]
-        if tensor.tied_to is None and tensor.beyond is None and known is not None:
+        if tensor.tied_to is None and tensor.extra_kind is None and known is not None:
             parameters[group] = None if tensor.parameters is None else known + tensor.parameters
         size = nbytes[group]
         if size is not None:
@@ -210,7 +211,7 @@ def component_shares(
     all_parameters = 0
     for tensor in tensors:
         where = GROUPINGS[by](tensor)
-        if where is not None and not (tensor.tied_to or tensor.beyond) and tensor.parameters:
+        if where is not None and not (tensor.tied_to or tensor.extra_kind) and tensor.parameters:
             group = by_group.setdefault(where, {})
             name = str(tensor.component)
             group[name] = group.get(name, 0) + tensor.parameters
@@ -231,11 +232,11 @@ def layer_name(tensor: TensorInfo) -> str:
 
 #: The groupings of ``--by``, by name: of the class, but for dtypes and files of all that is stored.
 GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
-    "component": lambda t: None if t.beyond else str(t.component),
-    "layer": lambda t: None if t.beyond else layer_name(t),
+    "component": lambda t: None if t.extra_kind else str(t.component),
+    "layer": lambda t: None if t.extra_kind else layer_name(t),
     "dtype": lambda t: t.dtype or "unknown",
     "file": lambda t: t.file or "(config.json)",
-    "part": lambda t: None if t.beyond else t.part,
+    "part": lambda t: None if t.extra_kind else t.part,
 }
 
 
@@ -260,4 +261,4 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
 
 def _is_counted(tensor: TensorInfo) -> bool:
     """Whether it is a unique one of the class."""
-    return tensor.tied_to is None and tensor.beyond is None
+    return tensor.tied_to is None and tensor.extra_kind is None

@@ -55,7 +55,7 @@ def with_extra_tensors(
                 kinds[at] = aside[meaning.name]
     tensors = list(labelled.tensors)
     for at, kind in kinds.items():
-        tensors[at] = tensors[at]._replace(beyond=kind)
+        tensors[at] = tensors[at]._replace(extra_kind=kind)
     return labelled._replace(tensors=tuple(tensors))
 
 
@@ -97,8 +97,8 @@ def extra_tensors_of(
     first tensor of those that one stands for, by that one's."""
     groups: dict[BeyondKind, list[tuple[TensorInfo, int]]] = {}
     for info, count in counted(tensors):
-        if info.beyond is not None:
-            groups.setdefault(info.beyond, []).append((info, count))
+        if info.extra_kind is not None:
+            groups.setdefault(info.extra_kind, []).append((info, count))
     return tuple(_summed(kind, members, first_name) for kind, members in groups.items())
 
 

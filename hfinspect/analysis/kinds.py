@@ -36,7 +36,7 @@ class Pattern(NamedTuple):
         role: ``parameter``, ``buffer`` or ``quantization`` (its bookkeeping)
         part: text, vision, ...
         tied: whether another tensor is counted in its place
-        beyond: why the class does not define it; None if it does
+        extra_kind: why the class does not define it; None if it does
         tensors [tensors]: how many there are
         parameters [parameters]: of all of them, unique ones of the class: 0 for what is tied or
             beyond it; None where one is unknown
@@ -53,7 +53,7 @@ class Pattern(NamedTuple):
     role: str
     part: str
     tied: bool
-    beyond: str | None
+    extra_kind: str | None
     tensors: int
     parameters: int | None
     nbytes: int | None
@@ -67,7 +67,7 @@ class Pattern(NamedTuple):
 @dataclass(frozen=True)
 class QuantizationKind:
     """Equal layers of one list: which, and what one of them holds. ``components`` has parameters
-    and bytes of one layer, None where unknown; ``beyond`` is True for layers that the class does
+    and bytes of one layer, None where unknown; ``is_extra`` is True for layers that the class does
     not hold: their parameters are those in the file, which the class does not count."""
 
     stack: str
@@ -75,7 +75,7 @@ class QuantizationKind:
     parameters: int | None
     nbytes: int | None
     components: Mapping[str, tuple[int | None, int | None]] = field(hash=False)
-    beyond: bool = False
+    is_extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _KindRow(NamedTuple):
     role: str
     part: str
     tied: bool
-    beyond: str | None
+    extra_kind: str | None
     parameters: int | None
     nbytes: int | None
     in_file: int | None
@@ -164,7 +164,7 @@ def _stored(
 
 
 def _row(t: TensorInfo, name: str) -> _KindRow:
-    counted = t.tied_to is None and t.beyond is None
+    counted = t.tied_to is None and t.extra_kind is None
     nbytes = t.nbytes if t.shared is None else t.own_nbytes
     return _KindRow(
         name,
@@ -174,7 +174,7 @@ def _row(t: TensorInfo, name: str) -> _KindRow:
         t.role.value,
         t.part,
         t.tied_to is not None,
-        t.beyond,
+        t.extra_kind,
         t.parameters if counted else 0,
         nbytes,
         t.parameters if t.tied_to is None else 0,
@@ -183,15 +183,15 @@ def _row(t: TensorInfo, name: str) -> _KindRow:
 
 def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_KindRow]) -> QuantizationKind:
     components: dict[str, tuple[int | None, int | None]] = {}
-    beyond = all(row.beyond is not None for row in rows)
+    is_extra = all(row.extra_kind is not None for row in rows)
     for row in rows:
         parameters, nbytes = components.get(row.component, (0, 0))
-        count = row.in_file if beyond else row.parameters
+        count = row.in_file if is_extra else row.parameters
         components[row.component] = _plus(parameters, count), _plus(nbytes, row.nbytes)
     sums: tuple[int | None, int | None] = (0, 0)
     for one, size in components.values():
         sums = _plus(sums[0], one), _plus(sums[1], size)
-    return QuantizationKind(stack, layers, *sums, components, beyond)
+    return QuantizationKind(stack, layers, *sums, components, is_extra)
 
 
 def _plus(a: int | None, b: int | None) -> int | None:
@@ -282,7 +282,7 @@ def _order(kinds: Sequence[tuple[str, tuple[int, ...], Any]]) -> Any:
         if not pattern.stack:
             before = front.get(pattern.component)
             return (0, before, 0, 0) if before is not None else (2, 0, 0, 0)
-        return 1, -stacks[pattern.stack], int(pattern.beyond is not None), pattern.layers[0]
+        return 1, -stacks[pattern.stack], int(pattern.extra_kind is not None), pattern.layers[0]
 
     return key
 

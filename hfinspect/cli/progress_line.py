@@ -199,11 +199,11 @@ def seconds_of(quota: QuotaUse, rows: int, done: int, work: float) -> float:
         return quota.blocked + work if quota.blocked else 0.0
     needed = math.ceil(rows * quota.used / done)
     remaining = 0 if quota.blocked else quota.remaining
-    beyond = needed - (quota.allowed if remaining is None else remaining)
-    if beyond <= 0:
+    excess = needed - (quota.allowed if remaining is None else remaining)
+    if excess <= 0:
         return 0.0
-    windows = math.ceil(beyond / quota.allowed) - 1
-    last = (beyond - windows * quota.allowed) * work / max(needed, 1)
+    windows = math.ceil(excess / quota.allowed) - 1
+    last = (excess - windows * quota.allowed) * work / max(needed, 1)
     return max(quota.blocked, quota.seconds) + windows * quota.window + last
 
 

@@ -76,6 +76,7 @@ class Explanation(
         "shares": "components",
         "closed": "closed_form",
         "closed_note": "closed_form_note",
+        "extra_tensors": "beyond",
     },
     after={"non_embedding": "embedding", "memory": "non_embedding"},
 ):
@@ -95,8 +96,8 @@ class Explanation(
         closed_note: why it is None, or what it omits
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
-        beyond: tensors in the files that the class does not define; from a config, those that files
-            may hold
+        extra_tensors: tensors in the files that the class does not define; from a config, those
+            that files may hold
         assumed: the assumed class, if the config names none
         embedding [parameters]: unique ones of embeddings
         nbytes [bytes]: as stored; None where unknown
@@ -124,7 +125,7 @@ class Explanation(
     closed_note: str
     parameters_with_head: int | None
     active_parameters: int | None
-    beyond: tuple[Beyond, ...] = ()
+    extra_tensors: tuple[Beyond, ...] = ()
     assumed: Assumed | None = None
     embedding: int
     nbytes: int | None = None

@@ -208,7 +208,7 @@ class Inspection(
     JsonDocument,
     Shown,
     without="tensors metadata config",
-    names={"origin.hub": "hub"},
+    names={"origin.hub": "hub", "extra_tensors": "beyond"},
     after={"hub": "origin", "complete": "format", "memory": "dtypes"},
 ):
     """What is inside a model.
@@ -250,8 +250,8 @@ class Inspection(
         other_files: path -> why hfinspect did not read it
         missing_files: missing shards; all sums are then lower limits
         chosen_because: why these files were chosen
-        beyond: tensors in the files that the class does not define; from a config, those that files
-            may hold
+        extra_tensors: tensors in the files that the class does not define; from a config, those
+            that files may hold
         assumed: the assumed class, if the config names none
         expectation: what config.json predicts, compared with the files
         quantization: how the weights are packed; None where they are not
@@ -295,7 +295,7 @@ class Inspection(
     other_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     missing_files: tuple[str, ...] = ()
     chosen_because: str = ""
-    beyond: tuple[Beyond, ...] = ()
+    extra_tensors: tuple[Beyond, ...] = ()
     assumed: Assumed | None = None
     expectation: Expectation | None = None
     quantization: Quantization | None = None
@@ -333,9 +333,9 @@ class Inspection(
         return not self.missing_files
 
     @property
-    def beyond_parameters(self) -> int | None:
+    def extra_parameters(self) -> int | None:
         """Parameters in the files that the class does not hold; None where one is unknown."""
-        counts = [group.parameters for group in self.beyond]
+        counts = [group.parameters for group in self.extra_tensors]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 

@@ -141,11 +141,12 @@ class TensorSpec(NamedTuple):
 #: and neither loads nor saves; a name that the class does not have.
 BeyondKind: TypeAlias = Literal["mtp", "unloaded", "unexpected"]
 
-#: The keys of a tensor's JSON form, in their order.
-TENSOR_KEYS: Final = tuple(
-    "name shape dtype parameters elements nbytes component kind role part stack layer "
-    "file tied_to view_of shared_nbytes beyond".split()
-)
+#: Key of a tensor's JSON form -> the field or property that it has, in their order.
+TENSOR_KEYS: Final = {
+    "beyond" if name == "extra_kind" else name: name
+    for name in "name shape dtype parameters elements nbytes component kind role part stack layer "
+    "file tied_to view_of shared_nbytes extra_kind".split()
+}
 
 
 class TensorInfo(NamedTuple):
@@ -170,7 +171,7 @@ class TensorInfo(NamedTuple):
         active [tensors]: (k, n): k of n such tensors are used per token; None for all
         view_of: the tensor of the same file whose bytes it consists of, wholly or in part
         shared [elements, bytes]: counted with ``view_of``; None for none
-        beyond: why the class does not define it (a kind of ``Beyond``); None if it does
+        extra_kind: why the class does not define it (a kind of ``Beyond``); None if it does
     """
 
     name: str
@@ -190,7 +191,7 @@ class TensorInfo(NamedTuple):
     active: tuple[int, int] | None = None
     view_of: str | None = None
     shared: tuple[int, int] | None = None
-    beyond: BeyondKind | None = None
+    extra_kind: BeyondKind | None = None
 
     @property
     def own_elements(self) -> int:
@@ -210,6 +211,6 @@ class TensorInfo(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, with all labels."""
-        form = {name: getattr(self, name) for name in TENSOR_KEYS}
+        form = {key: getattr(self, name) for key, name in TENSOR_KEYS.items()}
         shape = [int(size) for size in self.shape]
         return {**form, "shape": shape, "component": str(self.component), "role": str(self.role)}

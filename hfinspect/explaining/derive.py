@@ -51,7 +51,7 @@ def explained(target: str, inspection: Inspection, d: Derivation) -> Explanation
         active_parameters=None if active == d.polynomial.value else active,
         embedding=d.part(Component.EMBEDDING).value,
         tied=prediction.tied,
-        beyond=inspection.beyond,
+        extra_tensors=inspection.extra_tensors,
         assumed=inspection.assumed,
         attention=tuple(described(block, ledger) for block in d.blocks),
         notes=(
@@ -168,7 +168,7 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
         if predicted[name].parameters:
             yield TensorDifference(name, "predicted, in no file", -predicted[name].parameters)
     for info in inspection.tensors if differing else ():
-        if info.name not in differing or info.tied_to is not None or info.beyond is not None:
+        if info.name not in differing or info.tied_to is not None or info.extra_kind is not None:
             continue
         if not info.parameters:
             continue

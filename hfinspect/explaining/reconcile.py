@@ -121,7 +121,7 @@ def _conventions(e: Explanation, d: Derivation, request: ReconcileRequest) -> tu
     rounded count whole modules alone."""
     choices = list(conventions_of(d)[:MAX_TRIED])
     counts = {one.delta.value for one in choices}
-    for group in e.beyond:
+    for group in e.extra_tensors:
         if group.parameters and group.parameters not in counts:
             text = f"tensors that {e.architecture} does not define counted ({group.first})"
             choices.append(

@@ -102,7 +102,7 @@ def from_prediction(
         catalogued=prediction.family is not None,
         facts=facts,
         **cache_fields(prediction, config, facts),
-        beyond=extra_tensors_of_config(prediction),
+        extra_tensors=extra_tensors_of_config(prediction),
         assumed=assumed,
         config=config,
         overrides=overrides,

@@ -54,8 +54,8 @@ def combined(
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
-        beyond=extra_tensors_of(tensors)
-        or tuple(group for _, one in parts for group in one.beyond),
+        extra_tensors=extra_tensors_of(tensors)
+        or tuple(group for _, one in parts for group in one.extra_tensors),
         catalogued=all(one.catalogued for _, one in parts),
         format=formats.pop() if len(formats) == 1 else "mixed",
         files=tuple(file for _, one in parts for file in one.files),

@@ -61,7 +61,7 @@ def compared(
         if (spec.tied_to is not None or not spec.saved)
         and info.parameters
         and info.tied_to is None
-        and info.beyond is None
+        and info.extra_kind is None
     ]
     return Expectation(
         parameters=prediction.parameters,

@@ -70,7 +70,7 @@ def from_checkpoint(
         head_apart(tensors.labelled, tensors.same_names),
         **_model(checkpoint, tensors, config, known.adapter),
         **_files(checkpoint, known.files),
-        beyond=extra_tensors_of(tensors.all, table.first_name),
+        extra_tensors=extra_tensors_of(tensors.all, table.first_name),
         catalogued=tensors.expected.catalogued,
         expectation=tensors.expected.expectation,
         quantization=decoding.summary,

@@ -87,7 +87,7 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     if e.active_parameters is not None:
         active = f", {with_rounded(e.active_parameters)} active"
     yield "total", f"{with_rounded(e.parameters)} parameters{active}"
-    for group in e.beyond:
+    for group in e.extra_tensors:
         yield "not loaded", group.text_of(e.architecture)
     if e.closed is not None and _has_room(e.closed, e):
         note = f" ({e.closed_note})" if e.closed_note else ""
@@ -102,7 +102,7 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _has_room(closed: Formula, e: Explanation) -> bool:
-    return len(closed.text) <= (MAX_CLOSED_BEYOND if e.beyond else MAX_CLOSED)
+    return len(closed.text) <= (MAX_CLOSED_BEYOND if e.extra_tensors else MAX_CLOSED)
 
 
 def _as_stored(e: Explanation) -> str:

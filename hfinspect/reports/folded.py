@@ -52,7 +52,7 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
             tensor.part,
             tensor.tied_to is None,
             tensor.view_of is None,
-            tensor.beyond,
+            tensor.extra_kind,
         )
         alike.setdefault(key, []).append((numbers, tensor))
     return [

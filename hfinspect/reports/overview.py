@@ -218,13 +218,13 @@ def _totals(inspection: Inspection) -> Facts:
     items = [("total", "unknown" if total is None else f"{total:,} parameters")]
     if inspection.tied:
         items.append(("tied", _tied(inspection.tied)))
-    if inspection.parameters_with_head is not None:
-        apart = inspection.parameters_with_head
+    if (apart := inspection.parameters_with_head) is not None:
         items.append(("untied", f"{with_rounded(apart)} with an untied head"))
-    if inspection.active_parameters is not None:
-        active = inspection.active_parameters
+    if (active := inspection.active_parameters) is not None:
         items.append(("active", f"{with_rounded(active)} used per token"))
-    items += [("not loaded", group.text_of(inspection.architecture)) for group in inspection.beyond]
+    items += [
+        ("not loaded", group.text_of(inspection.architecture)) for group in inspection.extra_tensors
+    ]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
     quantization = inspection.quantization

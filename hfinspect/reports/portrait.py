@@ -142,7 +142,7 @@ def _leaf(pattern: Pattern, names: Sequence[str], several: bool, parts: Sequence
     part = pattern.part if pattern.part in parts else ""
     return Leaf(
         part,
-        BEYOND if pattern.beyond is not None else pattern.component,
+        BEYOND if pattern.extra_kind is not None else pattern.component,
         _group(pattern.stack.removeprefix(f"{part}/"), pattern.layers, several),
         module or tensor,
         tuple(sizes[name] for name in names),
@@ -238,7 +238,7 @@ def _stretches(
             )
         }
         for numbers, layers in stretches.items():
-            title = ranges(layers) + (" (not loaded)" if kind.beyond else "")
+            title = ranges(layers) + (" (not loaded)" if kind.is_extra else "")
             sizes = kind.parameters, kind.nbytes
             yield Stretch(tuple(layers), title, components, *sizes, numbers or None)
 
@@ -330,7 +330,7 @@ def _tensors(inspection: Inspection, folded: Folded) -> Iterator[Block]:
 
 def _tensor_row(p: Pattern, parts: Sequence[str]) -> tuple[Cell, ...]:
     prefix = f"{p.part}/" if p.part in parts and not p.stack else ""
-    remark = "tied" if p.tied else "" if p.beyond is None else "not loaded"
+    remark = "tied" if p.tied else "" if p.extra_kind is None else "not loaded"
     return (
         prefix + p.name,
         p.tensors,

@@ -135,7 +135,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
         "int64", lambda f: f.active_parameters, "parameters used per token, if fewer"
     ),
     "beyond": RowColumn(
-        "int64", lambda f: f.beyond_parameters, "parameters in the files that the class lacks"
+        "int64", lambda f: f.extra_parameters, "parameters in the files that the class lacks"
     ),
     "logical": RowColumn("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
     "stored": RowColumn("int64", lambda f: f.stored, "elements in the files, packed as they are"),

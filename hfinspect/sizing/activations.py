@@ -180,10 +180,10 @@ def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[s
     by_names = rule.get("adapters")
     if by_names is None:
         return "no recorded rule covers its activations with adapters"
-    beyond = sorted(targets - set(by_names["names"]))
-    if beyond:
+    unknown = sorted(targets - set(by_names["names"]))
+    if unknown:
         return (
-            f"no recorded rule covers the activations with adapters at {', '.join(beyond)} "
+            f"no recorded rule covers the activations with adapters at {', '.join(unknown)} "
             f"(known: {', '.join(by_names['names'])})"
         )
     return {part: _at_targets(rows, targets) for part, rows in by_names.items() if part != "names"}

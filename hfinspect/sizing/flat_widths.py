@@ -29,12 +29,12 @@ def at_bits(inspection: Inspection, bits: int) -> Inspection | None:
 def with_tensors(inspection: Inspection, tensors: Sequence[TensorInfo]) -> Inspection:
     """The same model of these tensors, all of which are the class's own, and their bytes."""
     nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted(tensors))
-    return replace(inspection, tensors=tensors, nbytes=nbytes, beyond=())
+    return replace(inspection, tensors=tensors, nbytes=nbytes, extra_tensors=())
 
 
 def _at_bits(tensor: TensorInfo, bits: int) -> TensorInfo:
-    if tensor.beyond is not None or tensor.tied_to is not None:
-        return tensor._replace(nbytes=0, beyond=None)
+    if tensor.extra_kind is not None or tensor.tied_to is not None:
+        return tensor._replace(nbytes=0, extra_kind=None)
     if tensor.role is not Role.PARAMETER:
         return tensor._replace(nbytes=tensor.nbytes if tensor.role is Role.BUFFER else 0)
     return tensor._replace(nbytes=-(-(tensor.parameters or 0) * bits // 8))

@@ -184,7 +184,7 @@ def stage_weights(
             summed[parallel] = shares.sum(
                 (HeldTensor(tensor, tensor.kind == "expert", tensor.own_nbytes or 0), count)
                 for tensor, count in counted(inspection.tensors)
-                if tensor.beyond is None
+                if tensor.extra_kind is None
             )
         return [summed[parallel]]
     by_place: dict[int, list[tuple[HeldTensor, ...]]] = {}

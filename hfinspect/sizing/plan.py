@@ -359,8 +359,7 @@ _WHOLE: Final = ": parameters and bytes of the whole"
 
 
 def weights_of(inspection: Inspection) -> WeightBytes:
-    beyond = [group.nbytes for group in inspection.beyond]
-    more = sum(size for size in beyond if size is not None)
+    more = sum(group.nbytes or 0 for group in inspection.extra_tensors)
     nbytes = None if inspection.nbytes is None else inspection.nbytes - more
     unknown = ""
     if nbytes is None:

@@ -61,7 +61,7 @@ def _weights_read(inspection: Inspection) -> int | None:
     head = any(t.component is Component.HEAD and t.tied_to is None for t, _ in tensors)
     sums: Counter[tuple[int, int]] = Counter()
     for tensor, count in tensors:
-        if tensor.beyond is not None or tensor.tied_to is not None or tensor.part != "text":
+        if tensor.extra_kind is not None or tensor.tied_to is not None or tensor.part != "text":
             continue
         nbytes = tensor.own_nbytes
         if nbytes is None:

@@ -148,8 +148,8 @@ def _of_cache(
             return OnCard(card.name, card.nbytes, at)
         tried = dict(zip(columns, (one.fits for one in at), strict=True))
         longest = largest(lambda tokens: fit_at(tokens).fits, end, tried)
-        beyond = longest == end and (not limit or bool(fit_at(end + 1).fits))
-        return OnCard(card.name, card.nbytes, at, longest if limit or not beyond else None, beyond)
+        longer = longest == end and (not limit or bool(fit_at(end + 1).fits))
+        return OnCard(card.name, card.nbytes, at, longest if limit or not longer else None, longer)
 
     return make
 

@@ -95,7 +95,7 @@ def _of_class(tensors: Iterable[TensorInfo], *, gguf: bool = False) -> tuple[Hel
             tensor.own_nbytes or 0,
         )
         for tensor in tensors
-        if tensor.beyond is None and (tensor.tied_to is None or tensor.nbytes is not None)
+        if tensor.extra_kind is None and (tensor.tied_to is None or tensor.nbytes is not None)
     )
 
 

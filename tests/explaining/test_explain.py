@@ -227,7 +227,7 @@ def test_multi_token_prediction_in_the_files_is_beyond_the_class(tmp_path: Path)
     extra = sum(spec.parameters for spec in prediction.extras)
     assert e.measured.differences == ()
     assert e.measured.parameters == e.parameters == prediction.parameters
-    assert [(group.kind, group.parameters) for group in e.beyond] == [("mtp", extra)]
+    assert [(group.kind, group.parameters) for group in e.extra_tensors] == [("mtp", extra)]
 
 
 def test_equal_differences_are_one_row(tmp_path: Path) -> None:

@@ -175,7 +175,9 @@ def test_deepseek_v3() -> None:
     assert rows(dense)["kv_a_proj_with_mqa"] == ("H·(r_kv + d_r)", 7168 * (512 + 64))
     assert rows(sparse)["experts.*"] == ("3·E·H·I_e", 3 * 256 * 7168 * 2048)
     assert "latent" in e.attention[0].sentence
-    assert [(group.kind, group.parameters) for group in e.beyond] == [("mtp", 13_463_426_048)]
+    assert [(group.kind, group.parameters) for group in e.extra_tensors] == [
+        ("mtp", 13_463_426_048)
+    ]
 
 
 # ---- LaTeX

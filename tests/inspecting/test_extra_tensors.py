@@ -64,7 +64,7 @@ def test_a_config_gives_the_figures_that_explain_derives() -> None:
     for result in (found, derived):
         assert result.parameters == 671_026_404_352
         assert result.active_parameters == 671_026_404_352 - IDLE == 37_552_282_624
-        assert [(g.kind, g.parameters) for g in result.beyond] == [("mtp", 13_463_426_048)]
+        assert [(g.kind, g.parameters) for g in result.extra_tensors] == [("mtp", 13_463_426_048)]
 
 
 def test_headers_give_them_too(deepseek: Path) -> None:
@@ -72,7 +72,7 @@ def test_headers_give_them_too(deepseek: Path) -> None:
     found = hfinspect.inspect(deepseek)
     assert found.parameters == prediction.parameters
     assert found.active_parameters == prediction.active_parameters
-    (beyond,) = found.beyond
+    (beyond,) = found.extra_tensors
     assert (beyond.kind, beyond.parameters) == ("mtp", 13_463_426_048)
     assert found.nbytes is not None
     assert beyond.nbytes is not None
@@ -126,8 +126,8 @@ def test_multi_token_prediction_of_every_kind_is_apart(model_type: str, tmp_path
     found = hfinspect.inspect(write(tmp_path, config, released(prediction)))
     assert found.parameters == prediction.parameters
     assert (found.active_parameters or found.parameters) == prediction.active_parameters
-    assert found.beyond_parameters == sum(spec.parameters for spec in further)
-    assert {group.kind for group in found.beyond} == {"mtp"}
+    assert found.extra_parameters == sum(spec.parameters for spec in further)
+    assert {group.kind for group in found.extra_tensors} == {"mtp"}
     assert "mtp" not in found.parts
 
 
@@ -156,7 +156,9 @@ def test_a_head_that_the_class_does_not_have(tmp_path: Path) -> None:
     write(tmp_path, BERT, {**of_class(BERT), **MORE})
     found = hfinspect.inspect(tmp_path)
     assert found.parameters == predict(BERT).parameters == hfinspect.explain(tmp_path).parameters
-    assert [(g.kind, g.parameters, g.nbytes) for g in found.beyond] == [("unexpected", 18, 72)]
+    assert [(g.kind, g.parameters, g.nbytes) for g in found.extra_tensors] == [
+        ("unexpected", 18, 72)
+    ]
     shown = " ".join(program(tmp_path).out.split())
     assert "not loaded 18 parameters: tensors that BertForMaskedLM does not define" in shown
     assert "cls.seq_relationship.weight and 1 more" in shown
@@ -168,7 +170,7 @@ def test_where_one_of_its_own_is_missing_nothing_is_said_to_be_beyond(tmp_path: 
     weight = tensors.pop("bert.encoder.layer.0.attention.self.query.weight")
     write(tmp_path, BERT, {**tensors, "bert.encoder.layer.0.attention.self.q.weight": weight})
     found = hfinspect.inspect(tmp_path)
-    assert found.beyond == ()
+    assert found.extra_tensors == ()
     assert found.parameters == predict(BERT).parameters
 
 
@@ -178,4 +180,4 @@ def test_the_released_config() -> None:
     found = hfinspect.inspect(config)
     assert found.parameters == 671_026_404_352
     assert found.active_parameters == 37_552_282_624
-    assert found.beyond_parameters == 13_463_426_048
+    assert found.extra_parameters == 13_463_426_048

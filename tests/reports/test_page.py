@@ -157,7 +157,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Inspection:
             )
     last = [t for t in scaled if t.layer == 60]
     scaled += [
-        t._replace(name=t.name.replace("layers.60.", "layers.61."), layer=61, beyond="mtp")
+        t._replace(name=t.name.replace("layers.60.", "layers.61."), layer=61, extra_kind="mtp")
         for t in last
     ]
     return replace(found, tensors=tuple(scaled))

@@ -135,7 +135,7 @@ def test_a_layer_that_the_class_does_not_load_has_its_parameters(tmp_path: Path)
     write_safetensors(tmp_path / "model.safetensors", stored)
     found = fold(hfinspect.inspect(tmp_path).tensors).kinds
     own, last = found
-    assert (own.layers, last.layers, last.beyond) == ((0, 1), (2,), True)
+    assert (own.layers, last.layers, last.is_extra) == ((0, 1), (2,), True)
     assert last.parameters == own.parameters
     laid_out = portrait.lay_out(pictures.portrait(tmp_path))
     (strips,) = [b for b in without_chapters(laid_out.blocks) if isinstance(b, Strips)]

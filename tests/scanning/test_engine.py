@@ -194,7 +194,7 @@ def test_scan_gives_inspections_and_failures_in_order(hub: HubServer, tmp_path: 
         PARAMETERS,
         PARAMETERS,
     ]
-    assert [getattr(result, "beyond_parameters", None) for result in found] == [1, 0, None, 1, 0]
+    assert [getattr(result, "extra_parameters", None) for result in found] == [1, 0, None, 1, 0]
     failure = found[2]
     assert isinstance(failure, Failure)
     assert (failure.target, failure.kind) == ("org/none", "repo_not_found")

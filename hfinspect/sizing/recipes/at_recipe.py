@@ -64,12 +64,12 @@ def _converted(
         if tensor.name in nbytes:
             size = nbytes[tensor.name] + more
             more = 0
-            yield tensor._replace(nbytes=size, dtype=dtypes[tensor.name], beyond=None)
+            yield tensor._replace(nbytes=size, dtype=dtypes[tensor.name], extra_kind=None)
 
 
 def _in_one_dtype(tensor: TensorInfo, recipe: Recipe) -> TensorInfo:
-    if tensor.beyond is not None or tensor.tied_to is not None:
-        return tensor._replace(nbytes=0, beyond=None)
+    if tensor.extra_kind is not None or tensor.tied_to is not None:
+        return tensor._replace(nbytes=0, extra_kind=None)
     if tensor.role is not Role.PARAMETER:
         # Scales and zero points of a packing are no part of another one.
         buffer = tensor.nbytes if tensor.role is Role.BUFFER else 0

@@ -52,7 +52,7 @@ class SizedRecipes:
 
     def _stored(self, recipe: Recipe) -> RecipeSize:
         inspection = self._inspection
-        more = sum(group.nbytes or 0 for group in inspection.beyond)
+        more = sum(group.nbytes or 0 for group in inspection.extra_tensors)
         nbytes = None if inspection.nbytes is None else inspection.nbytes - more
         sizes = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
         dtype = max(sizes, key=lambda name: sizes[name]) if sizes else ""
