@@ -33,19 +33,19 @@ def checkpoint(folder: Path, dtype: str = "F32", **changes: object) -> Path:
 
 def test_a_copy_is_identical_in_structure(tmp_path: Path) -> None:
     a, b = checkpoint(tmp_path / "a"), checkpoint(tmp_path / "b")
-    found = hfinspect.compare(a, b)
-    assert found.same_structure
-    assert found.differences[0].changes == ()
-    assert found.differences[0].config == {}
+    comparison = hfinspect.compare(a, b)
+    assert comparison.same_structure
+    assert comparison.differences[0].changes == ()
+    assert comparison.differences[0].config == {}
 
 
 def test_a_dtype_is_no_difference_of_structure(tmp_path: Path) -> None:
     a, b = checkpoint(tmp_path / "a"), checkpoint(tmp_path / "b", "BF16", torch_dtype="bfloat16")
-    found = hfinspect.compare(a, b)
-    assert found.same_structure
-    kinds = {(c.kind, c.here, c.there) for c in found.differences[0].changes}
+    comparison = hfinspect.compare(a, b)
+    assert comparison.same_structure
+    kinds = {(c.kind, c.here, c.there) for c in comparison.differences[0].changes}
     assert kinds == {("dtype", "F32", "BF16")}
-    assert found.differences[0].config == {"torch_dtype": (None, "bfloat16")}
+    assert comparison.differences[0].config == {"torch_dtype": (None, "bfloat16")}
 
 
 def test_differences_fold_by_layers(tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_differences_fold_by_layers(tmp_path: Path) -> None:
 
 
 def test_a_config_and_a_checkpoint_can_be_compared(tmp_path: Path) -> None:
-    found = hfinspect.compare(CONFIG, checkpoint(tmp_path / "a"))
-    assert found.same_structure
+    comparison = hfinspect.compare(CONFIG, checkpoint(tmp_path / "a"))
+    assert comparison.same_structure
 
 
 def test_one_model_is_too_few() -> None:
@@ -104,9 +104,9 @@ def gpt2(folder: Path, prefix: str, *, buffers: bool = False, dtype: str = "F32"
 def test_a_prefix_is_no_difference(tmp_path: Path) -> None:
     """gpt2 on the Hub says h.0, a fine-tune saved later transformer.h.0."""
     a, b = gpt2(tmp_path / "a", ""), gpt2(tmp_path / "b", "transformer.")
-    found = hfinspect.compare(a, b)
-    assert found.differences[0].changes == ()
-    assert found.same_structure
+    comparison = hfinspect.compare(a, b)
+    assert comparison.differences[0].changes == ()
+    assert comparison.same_structure
 
 
 def test_buffers_are_told_but_no_difference_of_structure(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def gptq(folder: Path) -> Path:
 
 def test_a_quantised_model_and_its_original(tmp_path: Path) -> None:
     """The same parameters, packed: one row a weight of a layer, and the bookkeeping."""
-    found = hfinspect.compare(checkpoint(tmp_path / "a", "F16"), gptq(tmp_path / "b"))
-    assert found.inspections[0].parameters == found.inspections[1].parameters
-    assert found.same_structure
-    changes = {(c.kind, c.name): c for c in found.differences[0].changes}
+    comparison = hfinspect.compare(checkpoint(tmp_path / "a", "F16"), gptq(tmp_path / "b"))
+    assert comparison.inspections[0].parameters == comparison.inspections[1].parameters
+    assert comparison.same_structure
+    changes = {(c.kind, c.name): c for c in comparison.differences[0].changes}
     packed = changes["packing", "model.layers.N.mlp.up_proj.weight"]
     assert (packed.here, packed.there, packed.layers) == ("F16 16x8", "I32 1x16", (0, 1, 2, 3))
     scales = changes["only_there", "model.layers.N.mlp.up_proj.scales"]
@@ -155,9 +155,9 @@ def test_a_quantised_model_and_its_original(tmp_path: Path) -> None:
 def test_another_head_is_a_difference(tmp_path: Path) -> None:
     a = checkpoint(tmp_path / "a")
     b = checkpoint(tmp_path / "b", architectures=["LlamaForSequenceClassification"], num_labels=3)
-    found = hfinspect.compare(a, b)
-    assert not found.same_structure
-    names = {(c.kind, c.name) for c in found.differences[0].changes}
+    comparison = hfinspect.compare(a, b)
+    assert not comparison.same_structure
+    names = {(c.kind, c.name) for c in comparison.differences[0].changes}
     assert names == {("only_here", "lm_head.weight"), ("only_there", "score.weight")}
 
 

@@ -40,10 +40,10 @@ def numbered(count: int, layers: int = 3) -> dict[str, Any]:
 )
 def test_numbered_experts(config: dict[str, Any], tmp_path: Path) -> None:
     shared = {"model.layers.0.mlp.shared_experts.up_proj.weight": ("BF16", (32, 16))}
-    found = inspect(tmp_path, {**numbered(8), **shared}, config)
+    inspection = inspect(tmp_path, {**numbered(8), **shared}, config)
     experts = 3 * 8 * 3 * 32 * 16
-    assert found.parameters == 2 * 1600 + 512 + experts
-    assert found.active_parameters == 2 * 1600 + 512 + experts * 3 // 8
+    assert inspection.parameters == 2 * 1600 + 512 + experts
+    assert inspection.active_parameters == 2 * 1600 + 512 + experts * 3 // 8
 
 
 def test_fused_experts(tmp_path: Path) -> None:
@@ -52,9 +52,9 @@ def test_fused_experts(tmp_path: Path) -> None:
         "model.layers.0.mlp.experts.gate_up_proj_bias": ("BF16", (8, 64)),
         "model.layers.0.mlp.experts.down_proj": ("BF16", (8, 32, 16)),
     }
-    found = inspect(tmp_path, tensors, {"num_experts_per_tok": 2, "num_experts": 8})
+    inspection = inspect(tmp_path, tensors, {"num_experts_per_tok": 2, "num_experts": 8})
     experts = 8 * (16 * 64 + 64 + 32 * 16)
-    assert found.active_parameters == 3200 + experts // 4
+    assert inspection.active_parameters == 3200 + experts // 4
 
 
 def test_packed_fused_experts(tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_packed_fused_experts(tmp_path: Path) -> None:
         "num_experts": 8,
         "quantization_config": {"quant_method": "mxfp4"},
     }
-    found = inspect(tmp_path, tensors, config)
+    inspection = inspect(tmp_path, tensors, config)
     experts = 8 * 128 * 64 + 8 * 128
-    assert found.parameters == 3200 + experts
-    assert found.active_parameters == 3200 + experts // 4
-    assert found.bookkeeping == 8 * 128 * 2
+    assert inspection.parameters == 3200 + experts
+    assert inspection.active_parameters == 3200 + experts // 4
+    assert inspection.bookkeeping == 8 * 128 * 2
 
 
 def test_mlx_experts_of_a_catalogued_model(tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_mlx_experts_of_a_catalogued_model(tmp_path: Path) -> None:
         "num_experts": 8,
         "quantization": {"bits": 4, "group_size": 64},
     }
-    found = inspect(tmp_path, tensors, config)
+    inspection = inspect(tmp_path, tensors, config)
     experts = 3 * 8 * 64 * 64
-    assert found.parameters == 3200 + experts
-    assert found.active_parameters == 3200 + experts // 4
+    assert inspection.parameters == 3200 + experts
+    assert inspection.active_parameters == 3200 + experts // 4
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ ONLY_OURS = re.compile(
 @lru_cache(maxsize=1)
 def predictions() -> dict[str, list[Prediction]]:
     """Every recorded config of these types, whose tensors all have names in GGUF."""
-    found: dict[str, list[Prediction]] = {}
+    by_architecture: dict[str, list[Prediction]] = {}
     for _, _, record in recordings.everything():
         model_type = record.get("model_type")
         classes = ("ForCausalLM", "LMHeadModel", "BertModel")
@@ -92,10 +92,10 @@ def predictions() -> dict[str, list[Prediction]]:
             continue
         config = next(iter(recordings.spellings(record).values()))
         try:
-            found.setdefault(str(model_type), []).append(hfinspect.predict(config))
+            by_architecture.setdefault(str(model_type), []).append(hfinspect.predict(config))
         except HfinspectError:
             continue
-    return found
+    return by_architecture
 
 
 def stored(specs: Iterable[TensorSpec], name_of: Callable[[TensorSpec], str]) -> list[TensorInfo]:
@@ -364,13 +364,13 @@ SHARED = {
 
 
 def metadata_of(config: dict[str, Any], architecture: str) -> dict[str, object]:
-    found: dict[str, object] = {"general.architecture": architecture}
-    found[f"{architecture}.context_length"] = 64
+    metadata: dict[str, object] = {"general.architecture": architecture}
+    metadata[f"{architecture}.context_length"] = 64
     for key, names in KEYS.items():
         value = next((config[name] for name in reversed(names) if name in config), None)
         if value is not None:
-            found[f"{architecture}.{key}"] = value
-    return found
+            metadata[f"{architecture}.{key}"] = value
+    return metadata
 
 
 @pytest.mark.parametrize("given", ALONE)

@@ -74,43 +74,46 @@ def llama(*, head: bool = True) -> dict[str, tuple[int, ...]]:
 def write(root: Path, data: bytes, name: str = "model.gguf") -> Inspection:
     root.mkdir(parents=True, exist_ok=True)
     (root / name).write_bytes(data)
-    found = hfinspect.inspect(root)
-    conforms(found.to_dict(tensors=True))
-    return found
+    inspection = hfinspect.inspect(root)
+    conforms(inspection.to_dict(tensors=True))
+    return inspection
 
 
 @pytest.mark.parametrize("kind", [Q4_0, Q4_K, Q6_K, MXFP4])
 def test_a_twin_has_the_parameters_of_the_original(kind: int, tmp_path: Path) -> None:
-    found = write(tmp_path, gguf(llama(), kind))
+    inspection = write(tmp_path, gguf(llama(), kind))
     whole = hfinspect.inspect(twins.CONFIG)
-    assert found.parameters == whole.parameters
-    assert {key: t.parameters for key, t in found.components.items()} == {
+    assert inspection.parameters == whole.parameters
+    assert {key: t.parameters for key, t in inspection.components.items()} == {
         key: t.parameters for key, t in whole.components.items()
     }
-    assert found.model_type == "llama"
-    assert found.quantization is not None
+    assert inspection.model_type == "llama"
+    assert inspection.quantization is not None
     block = GGML_TYPES[kind]
-    weights = found.quantization.packed_parameters
+    weights = inspection.quantization.packed_parameters
     assert weights == sum(a * b for a, b in [s for s in llama().values() if len(s) == 2])
-    assert found.quantization.effective_bits == (8 * weights * block.nbytes // block.block, weights)
-    assert found.quantization.widths == {block.name: weights}
+    assert inspection.quantization.effective_bits == (
+        8 * weights * block.nbytes // block.block,
+        weights,
+    )
+    assert inspection.quantization.widths == {block.name: weights}
 
 
 def test_a_head_that_is_left_out_is_the_embedding(tmp_path: Path) -> None:
-    found = write(tmp_path, gguf(llama(head=False), Q4_0))
+    inspection = write(tmp_path, gguf(llama(head=False), Q4_0))
     table = 512 * 256
-    assert found.tied == {"output.weight": "token_embd.weight"}
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters - table
-    assert found.parameters_with_head == found.parameters + table
+    assert inspection.tied == {"output.weight": "token_embd.weight"}
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters - table
+    assert inspection.parameters_with_head == inspection.parameters + table
 
 
 @pytest.mark.parametrize(
     ("arch", "numbers"), [("bert", {}), ("qwen3", {"pooling_type": 3}), ("t5encoder", {})]
 )
 def test_encoders_have_no_head(arch: str, numbers: dict[str, int], tmp_path: Path) -> None:
-    found = write(tmp_path, gguf(llama(head=False), Q4_0, arch, numbers))
-    assert found.tied == {}
-    assert found.parameters_with_head is None
+    inspection = write(tmp_path, gguf(llama(head=False), Q4_0, arch, numbers))
+    assert inspection.tied == {}
+    assert inspection.parameters_with_head is None
 
 
 def test_experts_in_one_tensor(tmp_path: Path) -> None:
@@ -124,20 +127,20 @@ def test_experts_in_one_tensor(tmp_path: Path) -> None:
         "blk.0.ffn_down_exps.weight": (8, 32, 64),
         "blk.0.ffn_up_shexp.weight": (64, 32),
     }
-    found = write(
+    inspection = write(
         tmp_path, gguf(shapes, Q4_0, "qwen2moe", {"expert_count": 8, "expert_used_count": 2})
     )
     experts = 3 * 8 * 64 * 32
-    assert found.parameters == experts + 3 * 64 * 32 + 8 * 32
-    assert found.active_parameters == found.parameters - experts + experts // 4
-    assert found.components["router"].parameters == 8 * 32
+    assert inspection.parameters == experts + 3 * 64 * 32 + 8 * 32
+    assert inspection.active_parameters == inspection.parameters - experts + experts // 4
+    assert inspection.components["router"].parameters == 8 * 32
 
 
 def test_buffers_are_apart(tmp_path: Path) -> None:
     shapes = {**llama(), "rope_freqs.weight": (32,), "blk.1.exp_probs_b.bias": (8,)}
-    found = write(tmp_path, gguf(shapes, Q4_0))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.buffers == 40
+    inspection = write(tmp_path, gguf(shapes, Q4_0))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.buffers == 40
 
 
 NUMBERS = {
@@ -151,21 +154,21 @@ NUMBERS = {
 }
 
 
-def differences(found: Inspection) -> list[str]:
-    return [finding.text for finding in found.findings if finding.rule == "config-differs"]
+def differences(inspection: Inspection) -> list[str]:
+    return [finding.text for finding in inspection.findings if finding.rule == "config-differs"]
 
 
 def test_a_config_beside_it_is_compared_tensor_by_tensor(tmp_path: Path) -> None:
     write_config(tmp_path, twins.CONFIG)
-    found = write(tmp_path, gguf(llama(), Q4_0))
-    assert found.expectation is not None
-    assert found.expectation.agrees
-    assert found.expectation.parameters == found.parameters
-    assert found.catalogued
-    assert differences(found) == []
+    inspection = write(tmp_path, gguf(llama(), Q4_0))
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees
+    assert inspection.expectation.parameters == inspection.parameters
+    assert inspection.catalogued
+    assert differences(inspection) == []
     write_config(tmp_path, {**twins.CONFIG, "num_hidden_layers": 3})
     differing = hfinspect.inspect(tmp_path)
-    assert differing.parameters == found.parameters
+    assert differing.parameters == inspection.parameters
     [text] = differences(differing)
     assert "predicted, not held: model.layers.2.self_attn.q_proj.weight" in text
     assert "and 6 more" in text
@@ -203,8 +206,8 @@ def test_its_own_key_values_promise_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0, 2**31, 2**32 - 1])
 def test_absurd_key_values_promise_nothing_in_silence(value: int, tmp_path: Path) -> None:
     """A file may say that it has four billion layers: it is inspected all the same."""
-    found = write(tmp_path, gguf(llama(), Q4_0, numbers={**NUMBERS, "block_count": value}))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    inspection = write(tmp_path, gguf(llama(), Q4_0, numbers={**NUMBERS, "block_count": value}))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
 
 
 def test_variants_to_choose_from(tmp_path: Path) -> None:
@@ -213,26 +216,28 @@ def test_variants_to_choose_from(tmp_path: Path) -> None:
         data = gguf(llama(), kind)
         write(tmp_path, data, f"tiny-{label}.gguf")
         sizes[label] = len(data)
-    found = hfinspect.inspect(tmp_path)
-    assert [variant.label for variant in found.variants] == sorted(sizes, key=lambda x: sizes[x])
-    assert [variant.label for variant in found.variants if variant.read] == ["Q6_K"]
-    assert {v.label: v.bits_per_weight for v in found.variants} == {
-        label: (8 * size, found.parameters) for label, size in sizes.items()
+    inspection = hfinspect.inspect(tmp_path)
+    assert [variant.label for variant in inspection.variants] == sorted(
+        sizes, key=lambda x: sizes[x]
+    )
+    assert [variant.label for variant in inspection.variants if variant.read] == ["Q6_K"]
+    assert {v.label: v.bits_per_weight for v in inspection.variants} == {
+        label: (8 * size, inspection.parameters) for label, size in sizes.items()
     }
     shown = run(str(tmp_path)).out
     assert "tiny-Q6_K.gguf *" in shown
     picked = hfinspect.inspect(tmp_path, file="tiny-Q4_0.gguf")
-    assert picked.parameters == found.parameters
+    assert picked.parameters == inspection.parameters
     assert [variant.label for variant in picked.variants if variant.read] == ["Q4_0"]
 
 
 def test_what_the_file_says(tmp_path: Path) -> None:
     numbers = {"block_count": 2, "context_length": 4096, "file_type": 15}
-    found = write(tmp_path, gguf(llama(), Q4_K, numbers=numbers))
-    assert found.contents["architecture"] == "llama"
-    assert found.contents["file_type"] == "Q4_K_M"
-    assert found.quantization is not None
-    assert found.quantization.scheme == "Q4_K_M"
+    inspection = write(tmp_path, gguf(llama(), Q4_K, numbers=numbers))
+    assert inspection.contents["architecture"] == "llama"
+    assert inspection.contents["file_type"] == "Q4_K_M"
+    assert inspection.quantization is not None
+    assert inspection.quantization.scheme == "Q4_K_M"
     shown = " ".join(run(str(tmp_path)).out.split())
     assert "parameters, Q4_K_M, " in shown
     assert "GGUF architecture name, 2 layers" in shown

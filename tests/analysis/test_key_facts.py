@@ -26,8 +26,8 @@ def facts(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_decoder() -> None:
-    found = facts_of(LLAMA, predict(LLAMA))
-    assert found.known == {
+    model_facts = facts_of(LLAMA, predict(LLAMA))
+    assert model_facts.known == {
         "layers": 32,
         "width": 4096,
         "heads": 32,
@@ -35,8 +35,8 @@ def test_a_decoder() -> None:
         "vocabulary": 128256,
         "context": 8192,
     }
-    assert found.keys["layers"] == "num_hidden_layers"
-    assert found.keys["context"] == "max_position_embeddings"
+    assert model_facts.keys["layers"] == "num_hidden_layers"
+    assert model_facts.keys["context"] == "max_position_embeddings"
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_a_decoder() -> None:
     ],
 )
 def test_by_kind(config: dict[str, Any], expected: dict[str, Any]) -> None:
-    found = facts(config)
-    assert {name: found.get(name) for name in expected} == expected
+    key_facts = facts(config)
+    assert {name: key_facts.get(name) for name in expected} == expected
 
 
 def test_an_alias_is_what_the_class_reads() -> None:
     config = {"model_type": "gpt2", "n_layer": 2, "num_hidden_layers": 4}
-    found = facts_of(config, predict(config))
-    assert (found.layers, found.keys["layers"]) == (4, "num_hidden_layers")
+    model_facts = facts_of(config, predict(config))
+    assert (model_facts.layers, model_facts.keys["layers"]) == (4, "num_hidden_layers")
 
 
 def test_diffusion() -> None:
@@ -164,8 +164,8 @@ def test_diffusion() -> None:
         "block_out_channels": [320, 640, 1280, 1280],
         "cross_attention_dim": 768,
     }
-    found = facts_of(config)
-    assert found.known == {
+    model_facts = facts_of(config)
+    assert model_facts.known == {
         "sample_size": 64,
         "in_channels": 4,
         "block_channels": (320, 640, 1280, 1280),
@@ -174,8 +174,8 @@ def test_diffusion() -> None:
 
 
 def test_without_a_catalogued_class_only_what_the_file_says() -> None:
-    found = facts_of({"model_type": "nobody-knows", "hidden_size": 8, "num_hidden_layers": 2})
-    assert found.known == {"layers": 2, "width": 8}
+    model_facts = facts_of({"model_type": "nobody-knows", "hidden_size": 8, "num_hidden_layers": 2})
+    assert model_facts.known == {"layers": 2, "width": 8}
     assert facts_of(None) == ModelFacts()
     assert facts_of({"hidden_size": True, "num_hidden_layers": -1, "vocab_size": 1e9}) == facts_of(
         {}
@@ -201,9 +201,9 @@ def test_layers_are_those_of_the_tree() -> None:
             if spec.layer is not None:
                 stacks.setdefault(spec.stack, set()).add(spec.layer)
         lengths = {len(layers) for layers in stacks.values()}
-        found = facts_of(config, prediction)
+        model_facts = facts_of(config, prediction)
         for name in ("layers", "encoder_layers", "decoder_layers"):
-            number = getattr(found, name)
+            number = getattr(model_facts, name)
             assert number is None or number in lengths, (path.name, name, number, lengths)
             seen += number is not None
     assert seen > 200
@@ -219,9 +219,15 @@ def test_gguf() -> None:
         "llama.context_length": 64,
         "tokenizer.ggml.tokens": {"length": 100},
     }
-    found = gguf_facts(said)
-    assert found.known == {"layers": 2, "width": 8, "heads": 4, "vocabulary": 100, "context": 64}
-    assert found.keys["layers"] == "llama.block_count"
+    model_facts = gguf_facts(said)
+    assert model_facts.known == {
+        "layers": 2,
+        "width": 8,
+        "heads": 4,
+        "vocabulary": 100,
+        "context": 64,
+    }
+    assert model_facts.keys["layers"] == "llama.block_count"
     read = inspect(FIXTURES / "checkpoints/gguf-v3").facts
     assert all(read.keys[name] for name in read.known)
 
@@ -274,12 +280,12 @@ JSON = st.recursive(
     )
 )
 def test_any_config_has_facts_of_the_right_kind(config: dict[str, Any]) -> None:
-    found = facts_of(config)
-    for name, number in found.known.items():
+    model_facts = facts_of(config)
+    for name, number in model_facts.known.items():
         assert name in FACTS
         numbers = number if isinstance(number, tuple) else (number,)
         assert all(type(n) is int and n > 0 for n in numbers)
-    json.dumps(found.to_dict(), allow_nan=False)
+    json.dumps(model_facts.to_dict(), allow_nan=False)
 
 
 @given(

@@ -22,21 +22,21 @@ CASES: list[dict[str, Any]] = json.loads((ORACLE / "packed.json").read_text())
 
 
 def written(case: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    found = {}
+    tensors = {}
     for line in case["tensors"]:
         name, dtype, shape = line.split()
         sizes = () if shape == "scalar" else tuple(map(int, shape.split("x")))
-        found[name] = (dtype, sizes)
-    return found
+        tensors[name] = (dtype, sizes)
+    return tensors
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
 def test_the_config_predicts_what_was_saved(case: dict[str, Any]) -> None:
     """Names, dtypes and shapes; of floats that stay as they are the width is not compared."""
-    found = packing(predict(case["config"]), case["config"])
-    assert found is not None
-    assert found.specs is not None, found.findings
-    predicted = {s.name: (s.dtype or found.dtype, s.shape) for s in found.tensors}
+    layout = packing(predict(case["config"]), case["config"])
+    assert layout is not None
+    assert layout.specs is not None, layout.findings
+    predicted = {s.name: (s.dtype or layout.dtype, s.shape) for s in layout.tensors}
     stored = written(case)
     assert predicted.keys() == stored.keys()
     wide = {"F32", "BF16"}
@@ -49,9 +49,9 @@ def test_the_config_predicts_what_was_saved(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
 def test_the_headers_of_what_was_saved_say_the_same(case: dict[str, Any], tmp_path: Path) -> None:
     """``--source config`` and the headers agree in all that is said of each tensor."""
-    found = packing(predict(case["config"]), case["config"])
-    assert found is not None
-    own = {spec.name: spec.dtype or found.dtype for spec in found.tensors}
+    layout = packing(predict(case["config"]), case["config"])
+    assert layout is not None
+    own = {spec.name: spec.dtype or layout.dtype for spec in layout.tensors}
     tensors = {name: (own[name] or "", shape) for name, (_, shape) in written(case).items()}
     stored = write(tmp_path, Twin(tensors, {}, {}, {}), case["config"])
     expected = hfinspect.inspect(tmp_path, source="config")
@@ -64,10 +64,10 @@ def test_experts_of_one_kind_in_one_tensor() -> None:
     """Step-3.7: gate_proj.weight (experts, out, in), as its FP8 release is read."""
     config = fp8("step3p7")
     config["quantization_config"]["modules_to_not_convert"] = ["vision_model", "lm_head"]
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is not None, found.findings
-    tensors = {spec.name: (spec.dtype, spec.shape) for spec in found.tensors}
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is not None, layout.findings
+    tensors = {spec.name: (spec.dtype, spec.shape) for spec in layout.tensors}
     name = next(name for name in tensors if name.endswith("moe.gate_proj.weight"))
     experts, out, inputs = tensors[name][1]
     assert tensors[name][0] == "F8_E4M3"
@@ -95,20 +95,20 @@ def fp8(model_type: str, **sizes: object) -> dict[str, Any]:
 def test_experts_that_transformers_does_not_pack_are_unknown(
     config: dict[str, Any], reason: str
 ) -> None:
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
-    assert reason in found.findings[0].text
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None
+    assert reason in layout.findings[0].text
 
 
 def test_mxfp4_is_known_of_gpt_oss_alone() -> None:
     """transformers replaces the experts of no other class, whatever a config says."""
     config = fp8("qwen3_moe", num_hidden_layers=1)
     config["quantization_config"] = {"quant_method": "mxfp4"}
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
-    assert "gpt-oss" in found.findings[0].text
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None
+    assert "gpt-oss" in layout.findings[0].text
 
 
 def by_transformers(model_type: str, **sizes: object) -> dict[str, Any]:
@@ -133,10 +133,10 @@ def by_transformers(model_type: str, **sizes: object) -> dict[str, Any]:
 def test_what_transformers_cannot_save_in_fp8_is_unknown(
     config: dict[str, Any], reason: str
 ) -> None:
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
-    assert reason in found.findings[0].text
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None
+    assert reason in layout.findings[0].text
 
 
 def method(model_type: str, architecture: str, **settings: object) -> dict[str, Any]:
@@ -166,10 +166,10 @@ def test_tools_that_go_layer_by_layer_pack_decoders_alone(
     model_type: str, architecture: str, settings: dict[str, Any]
 ) -> None:
     config = method(model_type, architecture, **settings)
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
-    assert "encoder" in found.findings[0].text
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None
+    assert "encoder" in layout.findings[0].text
 
 
 def test_awq_says_what_stays_outside_of_the_layers() -> None:
@@ -177,13 +177,13 @@ def test_awq_says_what_stays_outside_of_the_layers() -> None:
     for kept, known in ((None, False), ([], False), (["visual"], True)):
         config = method("qwen2_vl", "Qwen2VLForConditionalGeneration", **AWQ)
         config["quantization_config"]["modules_to_not_convert"] = kept
-        found = packing(predict(config), config)
-        assert found is not None
-        assert (found.specs is not None) is known
+        layout = packing(predict(config), config)
+        assert layout is not None
+        assert (layout.specs is not None) is known
     plain = method("qwen2", "Qwen2ForCausalLM", **AWQ)
-    found = packing(predict(plain), plain)
-    assert found is not None
-    assert found.specs is not None
+    layout = packing(predict(plain), plain)
+    assert layout is not None
+    assert layout.specs is not None
 
 
 @pytest.mark.parametrize(
@@ -197,15 +197,15 @@ def test_the_version_says_whether_bitsandbytes_packed_experts(
         "qwen3_moe", "Qwen3MoeForCausalLM", quant_method="bitsandbytes", load_in_8bit=True
     )
     config |= {"num_hidden_layers": 1, "transformers_version": version}
-    found = packing(predict(config), config)
-    assert found is not None
+    layout = packing(predict(config), config)
+    assert layout is not None
     if packed is None:
-        assert found.specs is None
-        assert "transformers_version" in found.findings[0].text
+        assert layout.specs is None
+        assert "transformers_version" in layout.findings[0].text
         return
-    experts = [spec for spec in found.tensors if spec.name.endswith("experts.0.up_proj.weight")]
+    experts = [spec for spec in layout.tensors if spec.name.endswith("experts.0.up_proj.weight")]
     assert [spec.dtype == "I8" for spec in experts] == [packed]
-    assert any(spec.name.endswith("q_proj.SCB") for spec in found.tensors)
+    assert any(spec.name.endswith("q_proj.SCB") for spec in layout.tensors)
 
 
 def test_a_name_holds_for_itself_alone_in_compressed_tensors() -> None:
@@ -218,14 +218,14 @@ def test_a_name_holds_for_itself_alone_in_compressed_tensors() -> None:
         "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}},
     }
     config = method("roberta", "RobertaForMaskedLM", **settings)
-    found = packing(predict(config), config)
-    assert found is not None
-    assert "lm_head.dense.weight_scale" in {spec.name for spec in found.tensors}
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert "lm_head.dense.weight_scale" in {spec.name for spec in layout.tensors}
     config = method("gpt_neox", "GPTNeoXForCausalLM", **settings)
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
-    assert "otherwise" in found.findings[0].text
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None
+    assert "otherwise" in layout.findings[0].text
 
 
 def test_an_empty_list_of_modelopt_excludes_nothing() -> None:
@@ -233,10 +233,10 @@ def test_an_empty_list_of_modelopt_excludes_nothing() -> None:
     config = method("llama", "LlamaForCausalLM", quant_method="modelopt", quant_algo="FP8")
     config["quantization_config"]["exclude_modules"] = []
     config["num_hidden_layers"] = 1
-    found = packing(predict(config), config)
-    assert found is not None
-    assert "lm_head.weight_scale" in {spec.name for spec in found.tensors}
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert "lm_head.weight_scale" in {spec.name for spec in layout.tensors}
     del config["quantization_config"]["exclude_modules"]
-    found = packing(predict(config), config)
-    assert found is not None
-    assert found.specs is None
+    layout = packing(predict(config), config)
+    assert layout is not None
+    assert layout.specs is None

@@ -95,7 +95,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def facts(found: Inspection) -> dict[str, tuple[object, ...]]:
+def facts(inspection: Inspection) -> dict[str, tuple[object, ...]]:
     """All that is said of each tensor."""
     return {
         t.name: (
@@ -110,7 +110,7 @@ def facts(found: Inspection) -> dict[str, tuple[object, ...]]:
             t.layer,
             t.stack,
         )
-        for t in found.tensors
+        for t in inspection.tensors
     }
 
 
@@ -140,12 +140,12 @@ def tree(out: int, inputs: int, dtype: str, *, bias: bool = False) -> Prediction
     return Prediction(None, "Tiny", Module("Tiny", linear=Linear(inputs, out, bias)), dtype=dtype)
 
 
-def stored_by(found: Packing | None) -> dict[str, tuple[str | None, tuple[int, ...]]]:
-    assert found is not None
-    assert found.specs is not None, found.findings
+def stored_by(layout: Packing | None) -> dict[str, tuple[str | None, tuple[int, ...]]]:
+    assert layout is not None
+    assert layout.specs is not None, layout.findings
     return {
-        spec.name.removeprefix("linear."): (spec.dtype or found.dtype, spec.shape)
-        for spec in found.tensors
+        spec.name.removeprefix("linear."): (spec.dtype or layout.dtype, spec.shape)
+        for spec in layout.tensors
     }
 
 
@@ -172,10 +172,10 @@ def test_what_the_library_wrote_is_predicted(
         values.setdefault("version", recorded["version"])
     written = {name: (dtype, tuple(shape)) for name, (dtype, shape) in case["tensors"].items()}
     one = tree(recorded["out"], recorded["in"], "F32", bias="bias" in written)
-    found = packing(one, config)
-    assert found is not None
-    predicted = stored_by(found)
-    for spec in found.tensors:  # a number in its settings has as many digits as it has
+    layout = packing(one, config)
+    assert layout is not None
+    predicted = stored_by(layout)
+    for spec in layout.tensors:  # a number in its settings has as many digits as it has
         name = spec.name.removeprefix("linear.")
         if spec.packed is not None and spec.packed.varies:
             least, most = spec.shape[0], spec.shape[0] + spec.packed.varies
@@ -188,16 +188,16 @@ def test_what_the_library_wrote_is_predicted(
 
 
 def tensors_of(config: dict[str, Any], **companions: Any) -> tuple[Packing, dict[str, int]]:
-    found = packing(predict(config), config, companions)
-    assert found is not None
-    assert found.specs is not None, found.findings
+    layout = packing(predict(config), config, companions)
+    assert layout is not None
+    assert layout.specs is not None, layout.findings
     sizes = {}
-    for spec in found.specs:
+    for spec in layout.specs:
         if spec.tied_to is None:
-            nbytes = nbytes_of(spec.dtype or found.dtype, prod(spec.shape))
+            nbytes = nbytes_of(spec.dtype or layout.dtype, prod(spec.shape))
             assert nbytes is not None
             sizes[spec.name] = nbytes
-    return found, sizes
+    return layout, sizes
 
 
 SIZES = ("quantization", "bits", "nbytes")
@@ -230,18 +230,18 @@ GPT_OSS = {
 
 def test_gpt_oss_has_the_bytes_of_its_index() -> None:
     """openai/gpt-oss-120b: total_size of model.safetensors.index.json; dtype and method shown."""
-    found = hfinspect.inspect(GPT_OSS)
-    assert found.nbytes == GPT_OSS_BYTES
-    assert found.parameters == 116_829_156_672
-    assert set(found.dtypes) == {"BF16", "U8"}
-    quantised = found.quantization
+    inspection = hfinspect.inspect(GPT_OSS)
+    assert inspection.nbytes == GPT_OSS_BYTES
+    assert inspection.parameters == 116_829_156_672
+    assert set(inspection.dtypes) == {"BF16", "U8"}
+    quantised = inspection.quantization
     assert quantised is not None
     assert (quantised.method, quantised.scheme, quantised.bits) == ("mxfp4", "MXFP4", 4)
     assert (quantised.group_size, quantised.declared_in) == (
         32,
         "config.json: quantization_config",
     )
-    names = {t.name: (t.dtype, t.shape) for t in found.tensors}
+    names = {t.name: (t.dtype, t.shape) for t in inspection.tensors}
     assert names["model.layers.0.mlp.experts.gate_up_proj_blocks"] == ("U8", (128, 5760, 90, 16))
     assert names["model.layers.0.mlp.experts.down_proj_scales"] == ("U8", (128, 2880, 90))
     assert names["model.layers.35.mlp.experts.down_proj_bias"] == ("BF16", (128, 2880))
@@ -262,21 +262,21 @@ def test_deepseek_v3_has_the_bytes_of_its_index() -> None:
     _, sizes = tensors_of(config)
     kept = {name: size for name, size in sizes.items() if not name.endswith("inv_freq")}
     assert (len(kept), sum(kept.values())) == (91_991, 688_574_839_360)
-    found = hfinspect.inspect(config)
-    assert found.parameters == 671_026_404_352
-    assert found.nbytes == 673_150_611_808
-    assert found.quantization is not None
-    assert found.quantization.method == "fp8"
+    inspection = hfinspect.inspect(config)
+    assert inspection.parameters == 671_026_404_352
+    assert inspection.nbytes == 673_150_611_808
+    assert inspection.quantization is not None
+    assert inspection.quantization.method == "fp8"
 
 
 def test_a_gptq_index_is_predicted_name_by_name() -> None:
     """Qwen-7B-Chat-Int4: AutoGPTQ gave every Linear a bias then."""
     config = corpus_config("Qwen--Qwen-7B-Chat-Int4")
     index = json.loads((CORPUS / "Qwen--Qwen-7B-Chat-Int4" / "index.json").read_text())
-    found = hfinspect.inspect(config)
-    assert {t.name for t in found.tensors} == set(index["weight_map"])
-    assert found.nbytes == index["metadata"]["total_size"]
-    assert found.parameters == 7_721_324_544
+    inspection = hfinspect.inspect(config)
+    assert {t.name for t in inspection.tensors} == set(index["weight_map"])
+    assert inspection.nbytes == index["metadata"]["total_size"]
+    assert inspection.parameters == 7_721_324_544
 
 
 @pytest.mark.parametrize(
@@ -285,11 +285,11 @@ def test_a_gptq_index_is_predicted_name_by_name() -> None:
 )
 def test_quantised_models_are_not_shown_in_bfloat16(name: str, low: float, high: float) -> None:
     config = corpus_config(name)
-    found = hfinspect.inspect(config)
-    assert found.nbytes is not None
-    assert low < found.nbytes < high
+    inspection = hfinspect.inspect(config)
+    assert inspection.nbytes is not None
+    assert low < inspection.nbytes < high
     plain = {key: value for key, value in config.items() if key != "quantization_config"}
-    assert found.parameters == predict(plain).parameters
+    assert inspection.parameters == predict(plain).parameters
 
 
 # ---- what a config does not say
@@ -320,46 +320,46 @@ def test_quantised_models_are_not_shown_in_bfloat16(name: str, low: float, high:
 )
 def test_what_does_not_follow_from_the_config_is_unknown(method: dict[str, Any]) -> None:
     """The count stays, bytes are unknown and a finding says why; never bfloat16."""
-    found = hfinspect.inspect({**twins.CONFIG, **method})
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert (found.nbytes, found.stored) == (None, None)
-    assert "BF16" not in found.dtypes
-    assert found.quantization is not None
-    assert found.quantization.packed_bytes is None
-    (finding,) = [f for f in found.findings if f.rule == "layout-undetermined"]
-    assert found.quantization.method in finding.text
-    conforms(found.to_dict())
+    inspection = hfinspect.inspect({**twins.CONFIG, **method})
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert (inspection.nbytes, inspection.stored) == (None, None)
+    assert "BF16" not in inspection.dtypes
+    assert inspection.quantization is not None
+    assert inspection.quantization.packed_bytes is None
+    (finding,) = [f for f in inspection.findings if f.rule == "layout-undetermined"]
+    assert inspection.quantization.method in finding.text
+    conforms(inspection.to_dict())
 
 
 def test_a_length_that_data_decide_is_a_range() -> None:
     """bitsandbytes with double quantisation: the settings hold a number with its digits."""
     more = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True}
-    found = hfinspect.inspect({**twins.CONFIG, **section("bitsandbytes", **more)})
-    assert found.nbytes is None
-    (finding,) = [f for f in found.findings if f.rule == "bytes-vary"]
+    inspection = hfinspect.inspect({**twins.CONFIG, **section("bitsandbytes", **more)})
+    assert inspection.nbytes is None
+    (finding,) = [f for f in inspection.findings if f.rule == "bytes-vary"]
     least, most = (int(word.replace(",", "")) for word in finding.text.split()[3:6:2])
     assert most - least == 21 * 14  # two layers of seven
-    assert least > found.parameters // 2 if found.parameters else False
+    assert least > inspection.parameters // 2 if inspection.parameters else False
     plain = {**more, "bnb_4bit_use_double_quant": False}
     assert hfinspect.inspect({**twins.CONFIG, **section("bitsandbytes", **plain)}).nbytes
 
 
 def test_a_missing_dtype_leaves_the_packed_tensors_known() -> None:
     config = {key: value for key, value in twins.CONFIG.items() if key != "torch_dtype"}
-    found = hfinspect.inspect({**config, **CONFIGS["fp8-blocks"]})
-    assert found.nbytes is None
-    assert found.quantization is not None
-    assert found.quantization.packed_bytes == found.quantization.packed_parameters
-    assert "dtype-undetermined" in {f.rule for f in found.findings}
+    inspection = hfinspect.inspect({**config, **CONFIGS["fp8-blocks"]})
+    assert inspection.nbytes is None
+    assert inspection.quantization is not None
+    assert inspection.quantization.packed_bytes == inspection.quantization.packed_parameters
+    assert "dtype-undetermined" in {f.rule for f in inspection.findings}
 
 
 # ---- which modules
 
 
 def packed_modules(config: dict[str, Any]) -> set[str]:
-    found = hfinspect.inspect({**twins.CONFIG, **config})
+    inspection = hfinspect.inspect({**twins.CONFIG, **config})
     marks = ("weight_scale_inv", "weight_scale", "qweight", "SCB")
-    return {t.name.rpartition(".")[0] for t in found.tensors if t.name.endswith(marks)}
+    return {t.name.rpartition(".")[0] for t in inspection.tensors if t.name.endswith(marks)}
 
 
 def blocks(**more: object) -> dict[str, Any]:
@@ -456,10 +456,10 @@ def test_mixtures_and_scales_of_the_cache(tmp_path: Path) -> None:
 
 
 def test_gguf_and_plain_configs_are_as_before() -> None:
-    found = hfinspect.inspect(twins.CONFIG)
-    assert found.quantization is None
-    assert set(found.dtypes) == {"BF16"}
-    assert found.nbytes == 2 * (found.parameters or 0)
+    inspection = hfinspect.inspect(twins.CONFIG)
+    assert inspection.quantization is None
+    assert set(inspection.dtypes) == {"BF16"}
+    assert inspection.nbytes == 2 * (inspection.parameters or 0)
 
 
 def test_every_command_gives_the_same_bytes() -> None:
@@ -469,8 +469,8 @@ def test_every_command_gives_the_same_bytes() -> None:
         (GPT_OSS, GPT_OSS_BYTES, "mxfp4", "65.2 GB as stored (MXFP4)"),
         (unknown, None, "torchao", "unknown as stored (torchao)"),
     ):
-        found = hfinspect.inspect(config).to_dict()
-        assert (found["nbytes"], found["quantization"]["method"]) == (size, method)
+        document = hfinspect.inspect(config).to_dict()
+        assert (document["nbytes"], document["quantization"]["method"]) == (size, method)
         explained = hfinspect.explain(config)
         assert (explained.nbytes, explained.quantization) == (size, method)
         assert shown in (explained._repr_markdown_() or "")
@@ -484,9 +484,9 @@ def test_every_command_gives_the_same_bytes() -> None:
 def test_a_list_of_other_names_is_not_followed() -> None:
     """Where none of many names is in the tree, the files' modules have other names."""
     listed = [f"decoder.blocks.{layer}.attn.{letter}" for layer in range(2) for letter in "qkvo"]
-    found = hfinspect.inspect({**twins.CONFIG, **blocks(modules_to_not_convert=listed)})
-    assert found.nbytes is None
-    assert "other names" in found.findings[-1].text
+    inspection = hfinspect.inspect({**twins.CONFIG, **blocks(modules_to_not_convert=listed)})
+    assert inspection.nbytes is None
+    assert "other names" in inspection.findings[-1].text
     known = blocks(modules_to_not_convert=[*listed, "lm_head"])
     assert hfinspect.inspect({**twins.CONFIG, **known}).nbytes is not None
 
@@ -505,20 +505,20 @@ def test_a_list_of_other_names_is_not_followed() -> None:
 def test_a_list_with_something_else_in_front_is_not_followed(listed: str, known: bool) -> None:
     """A name that fits a module of the files but for its beginning was written for other names;
     what the files do not have (multi-token prediction, a vision part) is no reason to doubt."""
-    found = hfinspect.inspect(
+    inspection = hfinspect.inspect(
         {**twins.CONFIG, **blocks(modules_to_not_convert=["lm_head", listed])}
     )
-    assert (found.nbytes is not None) is known
+    assert (inspection.nbytes is not None) is known
 
 
 def test_settings_of_the_packing_can_be_changed() -> None:
     """They change tensors; those that nothing reads are a note."""
     config = {**twins.CONFIG, **CONFIGS["gptq-4"]}
-    found = hfinspect.inspect(config, overrides={"quantization_config.group_size": 64})
-    assert found.quantization is not None
-    assert found.quantization.group_size == 64
-    assert found.nbytes != hfinspect.inspect(config).nbytes
-    assert found.findings == ()
+    inspection = hfinspect.inspect(config, overrides={"quantization_config.group_size": 64})
+    assert inspection.quantization is not None
+    assert inspection.quantization.group_size == 64
+    assert inspection.nbytes != hfinspect.inspect(config).nbytes
+    assert inspection.findings == ()
     idle = hfinspect.inspect(config, overrides={"quantization_config.desc_act": False})
     assert [finding.rule for finding in idle.findings] == ["override-without-effect"]
 
@@ -529,6 +529,6 @@ def test_an_awq_index_has_these_bytes() -> None:
     config = corpus_config("deepseek-ai--DeepSeek-R1")
     kept = {"modules_to_not_convert": ["mlp.gate"], "zero_point": True}
     awq = section("awq", bits=4, group_size=64, version="gemm", **kept)
-    found = hfinspect.inspect({**config, "torch_dtype": "float16", **awq})
-    assert found.nbytes == 364_589_799_936
-    assert found.parameters == 671_026_404_352
+    inspection = hfinspect.inspect({**config, "torch_dtype": "float16", **awq})
+    assert inspection.nbytes == 364_589_799_936
+    assert inspection.parameters == 671_026_404_352

@@ -110,24 +110,24 @@ def test_what_is_packed_is_read_back(config: Config, rows: int, groups: int, bia
     """Logical parameters, names, bytes by what tensors hold, and the scheme's name."""
     out, inputs = 32 * rows, 128 * groups
     whole = model(out, inputs, bias)
-    found = packing(whole, config)
-    assert found is not None
-    assert found.specs is not None, found.findings
-    names = [spec.name for spec in found.tensors]
+    layout = packing(whole, config)
+    assert layout is not None
+    assert layout.specs is not None, layout.findings
+    names = [spec.name for spec in layout.tensors]
     assert len(set(names)) == len(names)
-    stored = {spec.name: (spec.dtype or "BF16", spec.shape) for spec in found.tensors}
+    stored = {spec.name: (spec.dtype or "BF16", spec.shape) for spec in layout.tensors}
     decoding = decode(TensorTable([shard(stored)]), config, {}, whole)
-    for spec in found.tensors:
+    for spec in layout.tensors:
         meaning = decoding.tensors.get(spec.name)
         assert (meaning is not None) == (spec.packed is not None), spec.name
         if meaning is not None and spec.packed is not None:
             assert meaning.parameters == spec.packed.parameters
             assert (meaning.role, meaning.holds.value) == (spec.role, spec.packed.holds)
-    weights = [spec for spec in found.tensors if spec.packed and spec.role is Role.PARAMETER]
+    weights = [spec for spec in layout.tensors if spec.packed and spec.role is Role.PARAMETER]
     assert [spec.parameters for spec in weights] == [out * inputs] * 2
     assert [finding for finding in decoding.findings if finding.severity != "note"] == []
-    if "bytes-vary" not in {finding.rule for finding in found.findings}:
-        assert found.summary == decoding.summary
+    if "bytes-vary" not in {finding.rule for finding in layout.findings}:
+        assert layout.summary == decoding.summary
 
 
 SECTIONS = st.dictionaries(
@@ -149,12 +149,12 @@ SECTIONS = st.dictionaries(
 def test_configs_of_no_sense(method: str, values: Config, out: int, inputs: int) -> None:
     """A layout or a reason; the count of parameters stays what it is, and nothing is raised."""
     whole = model(out, inputs, True)
-    found = packing(whole, {"quantization_config": {**values, "quant_method": method}})
-    assert found is not None
-    if found.specs is None:
-        assert {finding.rule for finding in found.findings} == {"layout-undetermined"}
+    layout = packing(whole, {"quantization_config": {**values, "quant_method": method}})
+    assert layout is not None
+    if layout.specs is None:
+        assert {finding.rule for finding in layout.findings} == {"layout-undetermined"}
     else:
-        assert sum(spec.parameters for spec in found.tensors) == whole.parameters
+        assert sum(spec.parameters for spec in layout.tensors) == whole.parameters
 
 
 # ---- patterns
@@ -241,11 +241,11 @@ def test_the_work_of_all_patterns_together_is_bounded() -> None:
     ignored = [f"re:(.*)*{text}" for text in listed]
     config = section("compressed-tensors", **values, ignore=ignored)
     begin = time.perf_counter()
-    found = packing(wide_model(), config)
+    layout = packing(wide_model(), config)
     assert time.perf_counter() - begin < 20
-    assert found is not None
-    assert found.specs is None
-    assert "take too long" in found.findings[0].text
+    assert layout is not None
+    assert layout.specs is None
+    assert "take too long" in layout.findings[0].text
 
 
 @pytest.mark.parametrize("entry", [[], [1], {}, {"a": [1]}, 1.5, 10**400, True])
@@ -266,9 +266,9 @@ def test_an_entry_of_another_type_leaves_the_layout_unknown(
 ) -> None:
     """Lists and mappings have no hash, and still are no exception."""
     whole = Prediction(None, "Tiny", Module("Tiny", {"a": Linear(128, 128)}), dtype="BF16")
-    found = packing(whole, config(entry))
-    assert found is not None
-    assert found.specs is None or not entry or found.summary.method == "compressed-tensors"
+    layout = packing(whole, config(entry))
+    assert layout is not None
+    assert layout.specs is None or not entry or layout.summary.method == "compressed-tensors"
 
 
 def wide_model() -> Prediction:

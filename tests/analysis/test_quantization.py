@@ -29,37 +29,37 @@ def write(directory: Path, twin: Twin, config: dict[str, Any] | None = None) -> 
 def test_a_twin_has_the_parameters_of_the_original(name: str, tmp_path: Path) -> None:
     """In total, by component and by tensor; known architecture."""
     twin = TWINS[name]()
-    found = write(tmp_path, twin)
+    inspection = write(tmp_path, twin)
     predicted = hfinspect.predict(twins.CONFIG)
-    assert found.parameters == found.logical == predicted.parameters
-    assert found.expectation is not None
-    assert found.expectation.agrees, found.expectation
+    assert inspection.parameters == inspection.logical == predicted.parameters
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees, inspection.expectation
     whole = hfinspect.inspect(twins.CONFIG)
-    assert {key: t.parameters for key, t in found.components.items()} == {
+    assert {key: t.parameters for key, t in inspection.components.items()} == {
         key: t.parameters for key, t in whole.components.items()
     }
-    assert found.stored == sum(t.elements for t in found.tensors)
-    assert found.quantization is not None
-    sizes = found.quantization.roles
-    assert sum(sizes.values()) < sum(t.nbytes or 0 for t in found.tensors)
-    assert found.quantization.packed_bytes == sizes["weights"]
-    assert [f for f in found.findings if f.severity != "note"] == []
-    conforms(found.to_dict(tensors=True))
+    assert inspection.stored == sum(t.elements for t in inspection.tensors)
+    assert inspection.quantization is not None
+    sizes = inspection.quantization.roles
+    assert sum(sizes.values()) < sum(t.nbytes or 0 for t in inspection.tensors)
+    assert inspection.quantization.packed_bytes == sizes["weights"]
+    assert [f for f in inspection.findings if f.severity != "note"] == []
+    conforms(inspection.to_dict(tensors=True))
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_twin_of_an_unknown_architecture(name: str, tmp_path: Path) -> None:
     """The same from the layout alone, where no catalog says what must come out."""
     twin = TWINS[name]()
-    found = write(tmp_path, twin, {"model_type": "nobody-knows"})
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.expectation is None
+    inspection = write(tmp_path, twin, {"model_type": "nobody-knows"})
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.expectation is None
 
 
-def packed_bits(found: Inspection) -> int:
-    assert found.quantization is not None
-    assert found.quantization.bits is not None
-    return found.quantization.bits
+def packed_bits(inspection: Inspection) -> int:
+    assert inspection.quantization is not None
+    assert inspection.quantization.bits is not None
+    return inspection.quantization.bits
 
 
 @pytest.mark.parametrize(
@@ -83,74 +83,74 @@ def test_bits(name: str, bits: int, tmp_path: Path) -> None:
 
 def test_bits_with_bookkeeping_are_exact(tmp_path: Path) -> None:
     """GPTQ: 4 bits, a 16-bit scale and a 4-bit zero for 128 weights; 32 bits of g_idx an input."""
-    found = write(tmp_path, TWINS["gptq-4"]()).quantization
-    assert found is not None
-    assert found.packed_parameters is not None
+    quantization = write(tmp_path, TWINS["gptq-4"]()).quantization
+    assert quantization is not None
+    assert quantization.packed_parameters is not None
     inputs = sum(shape[1] for name, (_, shape) in twins.original().items() if twins.is_linear(name))
-    weights = found.packed_parameters
-    assert found.weight_bits == (4 * weights, weights)
-    assert found.effective_bits == (4 * weights + weights // 128 * 20 + 32 * inputs, weights)
-    assert found.roles["scales"] == weights // 128 * 2
-    assert found.roles["zero points"] == weights // 256
-    assert found.roles["tables"] == 4 * inputs
+    weights = quantization.packed_parameters
+    assert quantization.weight_bits == (4 * weights, weights)
+    assert quantization.effective_bits == (4 * weights + weights // 128 * 20 + 32 * inputs, weights)
+    assert quantization.roles["scales"] == weights // 128 * 2
+    assert quantization.roles["zero points"] == weights // 256
+    assert quantization.roles["tables"] == 4 * inputs
 
 
 def test_mixed_widths_have_no_single_number_of_bits(tmp_path: Path) -> None:
-    found = write(tmp_path, TWINS["modelopt-mixed"]()).quantization
-    assert found is not None
-    assert found.bits is None
-    assert set(found.widths) == {"4", "8"}
-    assert sum(found.widths.values()) == found.packed_parameters
-    assert found.scheme == "FP8, NVFP4"
+    quantization = write(tmp_path, TWINS["modelopt-mixed"]()).quantization
+    assert quantization is not None
+    assert quantization.bits is None
+    assert set(quantization.widths) == {"4", "8"}
+    assert sum(quantization.widths.values()) == quantization.packed_parameters
+    assert quantization.scheme == "FP8, NVFP4"
 
 
 def test_modules_left_out_stay_as_they_are(tmp_path: Path) -> None:
     twin = TWINS["gptq-4"]()
     tensors = {k: v for k, v in twin.tensors.items() if ".layers.0." not in k}
     tensors |= {k: v for k, v in twins.original().items() if ".layers.0." in k}
-    found = write(tmp_path, twin._replace(tensors=tensors))
+    inspection = write(tmp_path, twin._replace(tensors=tensors))
     predicted = hfinspect.predict(twins.CONFIG).parameters
-    assert found.parameters == predicted
-    assert found.quantization is not None
-    assert found.quantization.packed_parameters is not None
-    assert found.quantization.packed_parameters < predicted // 2
+    assert inspection.parameters == predicted
+    assert inspection.quantization is not None
+    assert inspection.quantization.packed_parameters is not None
+    assert inspection.quantization.packed_parameters < predicted // 2
 
 
 def test_shapes_win_over_a_lying_config(tmp_path: Path) -> None:
-    found = write(tmp_path, TWINS["gptq-4"]()._replace(config=twins.section("gptq", bits=8)))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert packed_bits(found) == 4
-    assert "quantization-mismatch" in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, TWINS["gptq-4"]()._replace(config=twins.section("gptq", bits=8)))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert packed_bits(inspection) == 4
+    assert "quantization-mismatch" in {finding.rule for finding in inspection.findings}
 
 
 def test_a_packed_tensor_that_disagrees_is_named(tmp_path: Path) -> None:
     twin = TWINS["gptq-4"]()
     wrong = "model.layers.0.mlp.down_proj"
     tensors = {**twin.tensors, **twins.gptq(4)(wrong, 256, 640)}
-    found = write(tmp_path, twin._replace(tensors=tensors))
-    assert found.expectation is not None
-    assert set(found.expectation.reshaped) == {f"{wrong}.qweight"}
-    assert found.parameters == found.expectation.parameters - 256 * 128
+    inspection = write(tmp_path, twin._replace(tensors=tensors))
+    assert inspection.expectation is not None
+    assert set(inspection.expectation.reshaped) == {f"{wrong}.qweight"}
+    assert inspection.parameters == inspection.expectation.parameters - 256 * 128
 
 
 # ---- what cannot be known is unknown, never a wrong number
 
 
-def unknown(found: Inspection) -> None:
-    assert found.parameters is None
-    assert found.logical is None
-    assert found.stored
-    assert found.quantization is None or found.quantization.packed_parameters is None
-    assert "unknown-packing" in {finding.rule for finding in found.findings}
-    assert found.expectation is None or found.expectation.agrees
-    conforms(found.to_dict(tensors=True))
+def unknown(inspection: Inspection) -> None:
+    assert inspection.parameters is None
+    assert inspection.logical is None
+    assert inspection.stored
+    assert inspection.quantization is None or inspection.quantization.packed_parameters is None
+    assert "unknown-packing" in {finding.rule for finding in inspection.findings}
+    assert inspection.expectation is None or inspection.expectation.agrees
+    conforms(inspection.to_dict(tensors=True))
 
 
 def test_an_unknown_method(tmp_path: Path) -> None:
     twin = Twin(twins.packed(twins.awq_gemm), twins.section("brand-new"))
-    found = write(tmp_path, twin, {"model_type": "nobody-knows"})
-    unknown(found)
-    assert "unknown-quantization" in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, twin, {"model_type": "nobody-knows"})
+    unknown(inspection)
+    assert "unknown-quantization" in {finding.rule for finding in inspection.findings}
 
 
 def sparse_24(name: str, out: int, inputs: int) -> twins.Stored:
@@ -184,9 +184,11 @@ def test_sparse_layouts_are_refused_by_name(
         config_groups=twins.groups_of(4),
         sparsity_config={"format": "sparse-24-bitmask"},
     )
-    found = write(tmp_path, Twin(twins.packed(packing), config), {"model_type": "nobody-knows"})
-    unknown(found)
-    assert any(word in finding.text for finding in found.findings)
+    inspection = write(
+        tmp_path, Twin(twins.packed(packing), config), {"model_type": "nobody-knows"}
+    )
+    unknown(inspection)
+    assert any(word in finding.text for finding in inspection.findings)
 
 
 @pytest.mark.parametrize(
@@ -217,40 +219,44 @@ def test_shapes_that_do_not_fit(
     twin = TWINS[name]()
     module = "model.layers.1.self_attn.q_proj"
     assert f"{module}.{suffix}" in twin.tensors
-    found = write(tmp_path, twin._replace(tensors={**twin.tensors, f"{module}.{suffix}": tensor}))
-    unknown(found)
-    assert [t.name for t in found.tensors if t.parameters is None] == [
-        next(t.name for t in found.tensors if t.name.startswith(module) and t.parameters is None)
+    inspection = write(
+        tmp_path, twin._replace(tensors={**twin.tensors, f"{module}.{suffix}": tensor})
+    )
+    unknown(inspection)
+    assert [t.name for t in inspection.tensors if t.parameters is None] == [
+        next(
+            t.name for t in inspection.tensors if t.name.startswith(module) and t.parameters is None
+        )
     ]
 
 
 def test_a_method_without_packed_tensors_is_a_note(tmp_path: Path) -> None:
     """bitsandbytes in the config of full-precision weights: quantised when loaded."""
     twin = Twin(twins.original(), twins.section("bitsandbytes", load_in_4bit=True))
-    found = write(tmp_path, twin)
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert "not-quantized" in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, twin)
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert "not-quantized" in {finding.rule for finding in inspection.findings}
 
 
 def test_integer_matrices_that_nothing_calls_quantised(tmp_path: Path) -> None:
     tensors: twins.Stored = {"layers.0.weight": ("I8", (8, 8)), "layers.1.weight": ("I8", (8, 8))}
-    found = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
-    assert found.parameters == 128
-    assert "integer-weights" in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
+    assert inspection.parameters == 128
+    assert "integer-weights" in {finding.rule for finding in inspection.findings}
 
 
 @pytest.mark.parametrize("section", [None, [], 7, "gptq", {}, {"quant_method": 7}, {"bits": "4"}])
 def test_sections_of_no_sense_count_as_not_said(section: object, tmp_path: Path) -> None:
-    found = write(tmp_path, Twin(twins.original(), {"quantization_config": section}))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.quantization is None
+    inspection = write(tmp_path, Twin(twins.original(), {"quantization_config": section}))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.quantization is None
 
 
 def test_an_unknown_method_of_floats_is_counted_by_its_dtypes(tmp_path: Path) -> None:
     packing = twins.fp8("weight_scale", lambda out, _: (out, 1))
-    found = write(tmp_path, Twin(twins.packed(packing), twins.section("brand-new")))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert "unknown-quantization" in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, Twin(twins.packed(packing), twins.section("brand-new")))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert "unknown-quantization" in {finding.rule for finding in inspection.findings}
 
 
 def torchao_pickled(name: str, out: int, inputs: int) -> twins.Stored:
@@ -289,10 +295,10 @@ def test_fused_experts(endings: dict[str, Any], method: str, tmp_path: Path) -> 
     module = "model.layers.0.mlp.experts.gate_up_proj"
     tensors = {f"{module}{ending}": tensor for ending, tensor in endings.items()}
     config = {"model_type": "nobody-knows", "num_experts": 4, "num_experts_per_tok": 1}
-    found = write(tmp_path, Twin(tensors, twins.section(method)), config)
-    assert found.parameters == 4 * 32 * 64
-    assert found.active_parameters == 32 * 64
-    assert found.bookkeeping == found.stored - endings[""][1][1] * endings[""][1][2] * 4
+    inspection = write(tmp_path, Twin(tensors, twins.section(method)), config)
+    assert inspection.parameters == 4 * 32 * 64
+    assert inspection.active_parameters == 32 * 64
+    assert inspection.bookkeeping == inspection.stored - endings[""][1][1] * endings[""][1][2] * 4
 
 
 def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
@@ -301,10 +307,10 @@ def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
     for layer in range(2):
         for name in ("k_scale", "v_scale"):
             tensors[f"model.layers.{layer}.self_attn.{name}"] = ("F32", (1,))
-    found = write(tmp_path, twins.TWINS["modelopt-nvfp4"]()._replace(tensors=tensors))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.expectation is not None
-    assert found.expectation.agrees
+    inspection = write(tmp_path, twins.TWINS["modelopt-nvfp4"]()._replace(tensors=tensors))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees
 
 
 @pytest.mark.parametrize("shape", [(0,), (2,)])
@@ -312,10 +318,10 @@ def test_comfyui_files_come_without_a_config(shape: tuple[int, ...], tmp_path: P
     """One tensor more shows that the file is scaled; it is no weight."""
     tensors = {**twins.packed(twins.comfy), "scaled_fp8": ("F8_E4M3", shape)}
     write_safetensors(tmp_path / "model.safetensors", tensors)
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.quantization is not None
-    assert found.quantization.scheme == "FP8"
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.quantization is not None
+    assert inspection.quantization.scheme == "FP8"
 
 
 def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
@@ -327,10 +333,10 @@ def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
         "bits": 4,
         "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 8},
     }
-    found = write(tmp_path, Twin(tensors, {"quantization": section}))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.quantization is not None
-    assert found.quantization.widths["8"] == 256 * 768
+    inspection = write(tmp_path, Twin(tensors, {"quantization": section}))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.quantization is not None
+    assert inspection.quantization.widths["8"] == 256 * 768
 
 
 @pytest.mark.parametrize(
@@ -349,12 +355,12 @@ def test_gptq_modules_of_their_own_width(
         del tensors[key]
     tensors |= twins.gptq(8)("model.layers.0.mlp.down_proj", 256, 768)
     section = twins.section(method, bits=4, **{where: lists})
-    found = write(tmp_path, Twin(tensors, section))
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert found.quantization is not None
-    assert set(found.quantization.widths) == {"4", "8"}
-    assert found.quantization.widths["8"] == 256 * 768
-    assert "quantization-mismatch" not in {finding.rule for finding in found.findings}
+    inspection = write(tmp_path, Twin(tensors, section))
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert inspection.quantization is not None
+    assert set(inspection.quantization.widths) == {"4", "8"}
+    assert inspection.quantization.widths["8"] == 256 * 768
+    assert "quantization-mismatch" not in {finding.rule for finding in inspection.findings}
 
 
 def test_totals_of_an_index_are_compared_and_not_believed(tmp_path: Path) -> None:
@@ -366,9 +372,9 @@ def test_totals_of_an_index_are_compared_and_not_believed(tmp_path: Path) -> Non
     index = json.loads(path.read_text())
     index["metadata"] = {"total_size": 5, "total_parameters": 10**12}
     path.write_text(json.dumps(index))
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
-    assert len([f for f in found.findings if f.rule == "index-total"]) == 2
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert len([f for f in inspection.findings if f.rule == "index-total"]) == 2
 
 
 def test_names_alone_discount_nothing(tmp_path: Path) -> None:
@@ -382,10 +388,10 @@ def test_names_alone_discount_nothing(tmp_path: Path) -> None:
         "layers.3.s": ("F32", (4,)),
         "layers.4.scales": ("F32", (4,)),
     }
-    found = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
-    assert found.parameters == found.stored == 64 + 8 + 64 + 32 + 16 + 4 + 4
-    assert found.quantization is None
-    assert {finding.rule for finding in found.findings} <= {"unknown_architecture"}
+    inspection = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
+    assert inspection.parameters == inspection.stored == 64 + 8 + 64 + 32 + 16 + 4 + 4
+    assert inspection.quantization is None
+    assert {finding.rule for finding in inspection.findings} <= {"unknown_architecture"}
 
 
 def test_mlx_without_its_config(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def judged(one: RealClass) -> Judged:
     )
     shard = Shard("model.safetensors", "safetensors", stored, None, 0)
     placed = place_stored(TensorTable([shard]), None, {}).tensors
-    found = Judged(Counter(), Counter(), [], 0.0)
+    judgement = Judged(Counter(), Counter(), [], 0.0)
     real = total = 0
     for tensor, row in zip(placed, one.rows.values(), strict=True):
         role = Role.PARAMETER if row.is_parameter else Role.BUFFER
@@ -60,11 +60,11 @@ def judged(one: RealClass) -> Judged:
         if row.kind is not None:
             pairs.append((str(tensor.component), row.kind))
         for said, group in pairs:
-            found.whole[group] += 1
+            judgement.whole[group] += 1
             if said != group:
-                found.wrong[group] += 1
-                found.lines.append(f"{one.name} {tensor.name}: {said}, {group}")
-    return found._replace(off=(total - real) / max(real, 1))
+                judgement.wrong[group] += 1
+                judgement.lines.append(f"{one.name} {tensor.name}: {said}, {group}")
+    return judgement._replace(off=(total - real) / max(real, 1))
 
 
 @cache

@@ -97,13 +97,13 @@ def test_every_command_counts_a_storage_once(
     tmp_path: Path, model: str, kind: bytes, item: int, nbytes: int, view: str, base: str
 ) -> None:
     file = released(tmp_path, model, kind, item)
-    found = hfinspect.inspect(tmp_path)
-    assert found.nbytes == nbytes
-    assert found.nbytes <= file.stat().st_size
-    assert found.stored == nbytes // item
-    assert sum(t.nbytes or 0 for t in found.components.values()) == nbytes
-    assert sum(t.nbytes or 0 for t in found.dtypes.values()) == nbytes
-    document = found.to_dict(tensors=True)
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.nbytes == nbytes
+    assert inspection.nbytes <= file.stat().st_size
+    assert inspection.stored == nbytes // item
+    assert sum(t.nbytes or 0 for t in inspection.components.values()) == nbytes
+    assert sum(t.nbytes or 0 for t in inspection.dtypes.values()) == nbytes
+    document = inspection.to_dict(tensors=True)
     conforms(document)
     assert document["nbytes"] == nbytes
     assert sum(t["nbytes"] - t["shared_nbytes"] for t in document["tensors"]) == nbytes
@@ -124,9 +124,9 @@ def test_a_view_is_named_as_one_and_not_as_stored_twice(tmp_path: Path) -> None:
     listed = program("tensors", str(tmp_path), "-f", "csv").out
     header, *lines = listed.splitlines()
     column = header.split(",").index("view_of")
-    found = {line.split(",")[0]: line.split(",")[column] for line in lines}
-    assert found["cls.predictions.decoder.weight"] == "bert.embeddings.word_embeddings.weight"
-    assert found["bert.embeddings.word_embeddings.weight"] == ""
+    cells = {line.split(",")[0]: line.split(",")[column] for line in lines}
+    assert cells["cls.predictions.decoder.weight"] == "bert.embeddings.word_embeddings.weight"
+    assert cells["bert.embeddings.word_embeddings.weight"] == ""
 
 
 def test_an_index_may_state_either_sum(tmp_path: Path) -> None:
@@ -145,10 +145,10 @@ def test_an_index_may_state_either_sum(tmp_path: Path) -> None:
 
 def test_parts_of_a_storage() -> None:
     """A matrix of 96 bytes and six views of it, three repeated numbers, one number, five."""
-    found = hfinspect.inspect(VIEWS)
-    assert found.nbytes == 96 + 12 + 4 + 20
-    assert found.stored == 24 + 3 + 1 + 5
-    views = {tensor.name: tensor.view_of for tensor in found.tensors if tensor.view_of}
+    inspection = hfinspect.inspect(VIEWS)
+    assert inspection.nbytes == 96 + 12 + 4 + 20
+    assert inspection.stored == 24 + 3 + 1 + 5
+    views = {tensor.name: tensor.view_of for tensor in inspection.tensors if tensor.view_of}
     assert views == dict.fromkeys(
         ("tied", "transposed", "reshaped", "rows", "last_row", "column"), "base"
     )
@@ -165,11 +165,11 @@ def extents() -> st.SearchStrategy[Extent]:
     steps = st.lists(st.tuples(st.integers(0, 5), st.integers(2, 4)), max_size=2)
 
     def made(key: str, start: int, run: int, gaps: list[tuple[int, int]]) -> Extent:
-        reach, found = run, []
+        reach, runs = run, []
         for gap, count in gaps:
-            found.append((reach + gap, count))
+            runs.append((reach + gap, count))
             reach = (reach + gap) * (count - 1) + reach
-        return Extent(key, start, run, tuple(found))
+        return Extent(key, start, run, tuple(runs))
 
     return st.builds(made, st.sampled_from("ab"), st.integers(0, 60), st.integers(1, 9), steps)
 
@@ -179,21 +179,21 @@ def bytes_of(extent: Extent) -> set[tuple[str, int]]:
 
 
 @given(st.lists(extents(), min_size=1, max_size=8), st.sets(st.integers(0, 7)))
-def test_sums_are_those_of_the_bytes_one_by_one(found: list[Extent], tied: set[int]) -> None:
-    tensors = [stored(str(at), extent) for at, extent in enumerate(found)]
+def test_sums_are_those_of_the_bytes_one_by_one(parts: list[Extent], tied: set[int]) -> None:
+    tensors = [stored(str(at), extent) for at, extent in enumerate(parts)]
     names = {str(at) for at in tied}
     shard = Shard("x.bin", "torch", tuple(tensors), None, 0)
     shared = sharing_of([shard], names)
     claimed: set[tuple[str, int]] = set()
-    for at in sorted(range(len(found)), key=lambda at: str(at) in names):
-        mine = bytes_of(found[at])
+    for at in sorted(range(len(parts)), key=lambda at: str(at) in names):
+        mine = bytes_of(parts[at])
         both = mine & claimed
         assert (shared[at].nbytes if at in shared else 0) == len(both)
         assert (at in shared and shared[at].view_of is not None) == bool(both)
         if both:
             other = shared[at].view_of
             assert other is not None
-            assert bytes_of(found[int(other)]) & mine
+            assert bytes_of(parts[int(other)]) & mine
         claimed |= mine
     assert stored_bytes([shard]) == len(claimed)
 

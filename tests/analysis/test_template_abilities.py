@@ -77,10 +77,10 @@ def test_content_and_thinking() -> None:
         "{% for p in m.content %}{% if p.type == 'image_url' or 'video' in p %}{% endif %}"
         "{% endfor %}{% if enable_thinking %}{% endif %}{% if m.tool_calls %}{% endif %}"
     )
-    found = told(text)
-    assert found.modalities == ("image", "video")
-    assert found.thinking == ("enable_thinking",)
-    assert (found.tools, found.tool_calls) == (False, True)
+    template = told(text)
+    assert template.modalities == ("image", "video")
+    assert template.thinking == ("enable_thinking",)
+    assert (template.tools, template.tool_calls) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_content_and_thinking() -> None:
     ],
 )
 def test_what_is_not_understood_is_said(text: str, problem: str) -> None:
-    found = told(text)
-    assert found.problem
-    assert problem in found.problem
-    assert (found.roles, found.tokens) == ((), ())
+    template = told(text)
+    assert template.problem
+    assert problem in template.problem
+    assert (template.roles, template.tokens) == ((), ())
 
 
 def test_a_hostile_number_of_roles_is_bounded() -> None:
@@ -113,6 +113,6 @@ PIECES = st.sampled_from(
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map(" ".join)))
 def test_any_text_gives_an_answer(text: str) -> None:
-    found = told(text)
-    assert found.characters == len(text)
-    assert found.problem or isinstance(found.roles, tuple)
+    template = told(text)
+    assert template.characters == len(text)
+    assert template.problem or isinstance(template.roles, tuple)

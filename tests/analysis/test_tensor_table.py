@@ -139,7 +139,7 @@ def behind_a_door(file: str, tree: ast.Module) -> Iterator[str]:
 @cache
 def known() -> dict[str, set[str]]:
     """File -> what it names of the idea."""
-    found = {}
+    entries = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         file = path.relative_to(PACKAGE).as_posix()
         text = path.read_text()
@@ -149,8 +149,8 @@ def known() -> dict[str, set[str]]:
         tree = ast.parse(text)
         names = {*behind_a_door(file, tree), *(words(tree) if in_room else ())}
         if names:
-            found[file] = names
-    return found
+            entries[file] = names
+    return entries
 
 
 def test_at_most_ten_files_know_of_groups() -> None:

@@ -35,7 +35,7 @@ def reasons() -> Iterator[str]:
 def test_every_reason_is_in_the_document() -> None:
     """Word for word, so that what a reader sees can be looked up."""
     text = " ".join((ROOT / "docs" / "quantization.md").read_text().split())
-    found = sorted(set(reasons()))
-    assert len(found) > 30
-    assert [reason for reason in found if f"“{reason}”" not in text] == []
+    all_reasons = sorted(set(reasons()))
+    assert len(all_reasons) > 30
+    assert [reason for reason in all_reasons if f"“{reason}”" not in text] == []
     assert issubclass(UndeterminedError, Exception)
