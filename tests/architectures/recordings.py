@@ -19,8 +19,8 @@ FAMILIES = sorted(path.stem for path in RECORDED.glob("*.json"))
 @lru_cache(maxsize=4)
 def of(family: str) -> dict[str, dict[str, Any]]:
     """The recordings of a family by their labels."""
-    found: dict[str, dict[str, Any]] = json.loads((RECORDED / f"{family}.json").read_text())
-    return found
+    records: dict[str, dict[str, Any]] = json.loads((RECORDED / f"{family}.json").read_text())
+    return records
 
 
 #: Recordings of one class that the default suite compares; all of them are under a marker.
@@ -29,14 +29,14 @@ SAMPLED = 2
 
 def sample(family: str) -> dict[str, dict[str, Any]]:
     """Some recordings of a family: the default config of each class, and the first small ones."""
-    found: dict[str, dict[str, Any]] = {}
+    records: dict[str, dict[str, Any]] = {}
     counts: dict[tuple[Any, ...], int] = {}
     for label, record in of(family).items():
         place = record["model_type"], record["architecture"], is_default(record)
         counts[place] = counts.get(place, 0) + 1
         if counts[place] <= SAMPLED:
-            found[label] = record
-    return found
+            records[label] = record
+    return records
 
 
 def everything() -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -45,17 +45,17 @@ def first_of_each_type() -> dict[str, dict[str, Any]]:
 
 def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any]]]:
     """Every key with one absurd value, in turn, so that all families together see all."""
-    found = []
+    changes = []
     for i, (key, value) in enumerate(config.items()):
         if key in ("model_type", "architectures", "_class_name"):
             continue
-        found.append((key, {**config, key: ABSURD[(turn + i) % len(ABSURD)]}))
+        changes.append((key, {**config, key: ABSURD[(turn + i) % len(ABSURD)]}))
         if isinstance(value, dict) and value:
-            found += [(key, {**config, key: inner}) for _, inner in variants(value, turn + i)]
+            changes += [(key, {**config, key: inner}) for _, inner in variants(value, turn + i)]
         if isinstance(value, list) and value:
             inside = [*value[:-1], ABSURD[(turn + i) % len(ABSURD)]]
-            found.append((key, {**config, key: inside}))
-    return found
+            changes.append((key, {**config, key: inside}))
+    return changes
 
 
 def seeing_types() -> list[str]:
@@ -113,8 +113,8 @@ def test_other_absurd_values_never_crash(part: int) -> None:
 
 def sane(config: dict[str, Any]) -> bool:
     try:
-        found = predict(config)
-        return found.parameters >= 0 and cached_layers(found.root) is not None
+        prediction = predict(config)
+        return prediction.parameters >= 0 and cached_layers(prediction.root) is not None
     except ConfigError as error:
         # Of a size that a trace computes of several keys the class is named, and no key.
         return bool(error.key) or "a size that" in str(error)
@@ -139,10 +139,10 @@ def test_absurd_model_types(turn: int) -> None:
         {**labelled, "id2label": ABSURD[turn]},
     ):
         try:
-            found = predict(json.loads(json.dumps(config)))
+            prediction = predict(json.loads(json.dumps(config)))
         except (ConfigError, UnknownArchitectureError):
             continue
-        assert found.model_type == "llama"
+        assert prediction.model_type == "llama"
 
 
 def test_a_patch_of_one_pixel_has_no_plan_of_steps() -> None:

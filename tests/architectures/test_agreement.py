@@ -139,14 +139,14 @@ def recorded_configs() -> dict[str, tuple[dict[str, Any], ...]]:
 def other_configs() -> dict[str, tuple[dict[str, Any], ...]]:
     """Of each family with classes that are not recorded."""
     recorded = reached(recorded_configs())
-    found: dict[str, tuple[dict[str, Any], ...]] = {}
+    configs: dict[str, tuple[dict[str, Any], ...]] = {}
     for family in registry.families():
         names = missing(family, recorded)
         # timm's names share a few roots, and test_traced.py compares each with its recording.
         for class_name in names[::8] if family.source == "timm" else names:
             key = (family.model_types or (class_name,))[0]
-            found[key] = (*found.get(key, ()), *sized(family, class_name))
-    return found
+            configs[key] = (*configs.get(key, ()), *sized(family, class_name))
+    return configs
 
 
 def sized(family: registry.Family, class_name: str) -> Iterator[dict[str, Any]]:
@@ -205,7 +205,7 @@ def predictions(family: str) -> Iterator[Prediction]:
 
 def disagreements(family: str) -> frozenset[str]:
     """``family template: component of the name, component of the tree``, and the same of layers."""
-    found: set[str] = set()
+    names: set[str] = set()
     for prediction in predictions(family):
         # Files on the Hub have more tensors than transformers saves.
         tensors = [*prediction.tensors, *prediction.extras]
@@ -213,17 +213,17 @@ def disagreements(family: str) -> frozenset[str]:
         for tensor in tensors:
             labels, told = labels_of(tensor.name), (tensor.stack, tensor.layer)
             if tensor.kind and tensor.kind not in KINDS:
-                found.add(f"{family} {template(tensor.name)}: {tensor.kind} is no kind")
+                names.add(f"{family} {template(tensor.name)}: {tensor.kind} is no kind")
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:
                 said = f"{labels.component}, {tensor.component}"
-                found.add(f"{family} {template(tensor.name)}: {said}")
+                names.add(f"{family} {template(tensor.name)}: {said}")
             if labels.role is not tensor.role and name_end(tensor.name) not in ROLE_BY_CLASS:
                 said = f"{labels.role}, {tensor.role}"
-                found.add(f"{family} {template(tensor.name)}: {said}")
+                names.add(f"{family} {template(tensor.name)}: {said}")
             if layer_of(tensor.name, labels) != told:
                 kind = "no layer" if labels.position is None else f"layer at {labels.position}"
-                found.add(f"{family} {template(tensor.name)}: {kind} by its name")
-    return frozenset(found)
+                names.add(f"{family} {template(tensor.name)}: {kind} by its name")
+    return frozenset(names)
 
 
 def name_end(name: str) -> str:

@@ -50,9 +50,9 @@ def test_parameters(name: str, config: dict[str, Any], parameters: int) -> None:
 
 
 def test_experts_of_a_text_part_serve_some_tokens() -> None:
-    found = predict({"model_type": "glm4v_moe_text"})
-    assert found.parameters == 102_860_135_744
-    assert found.active_parameters == 9_432_014_144
+    prediction = predict({"model_type": "glm4v_moe_text"})
+    assert prediction.parameters == 102_860_135_744
+    assert prediction.active_parameters == 9_432_014_144
 
 
 @pytest.mark.parametrize("value", ["prelu", "xielu"])

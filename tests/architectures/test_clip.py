@@ -22,9 +22,9 @@ CHECKER = {
 
 def test_safety_checker() -> None:
     """A ViT-L/14 without text, 1024·768, (17 + 3)·768 and 17 + 3."""
-    found = predict(CHECKER)
-    assert found.parameters == 303_981_588
-    shapes = {spec.name: spec.shape for spec in found.tensors}
+    prediction = predict(CHECKER)
+    assert prediction.parameters == 303_981_588
+    shapes = {spec.name: spec.shape for spec in prediction.tensors}
     assert shapes["vision_model.vision_model.embeddings.class_embedding"] == (1024,)
     assert shapes["concept_embeds"] == (17, 768)
     assert shapes["special_care_embeds_weights"] == (3,)

@@ -78,8 +78,8 @@ def rows() -> dict[str, dict[str, str]]:
 
 
 def config(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((CORPUS / name / "config.json").read_text())
-    return found
+    values: dict[str, Any] = json.loads((CORPUS / name / "config.json").read_text())
+    return values
 
 
 ROWS = {name: row for name, row in rows().items() if (CORPUS / name / "config.json").exists()}
@@ -108,28 +108,28 @@ def test_names_and_bytes_of_the_index(name: str) -> None:
     index = json.loads((CORPUS / name / "index.json").read_text())
     names = list(index["weight_map"])
     find = spec_finder(prediction)
-    found = {stored: find(stored) for stored in names}
-    unknown = [stored for stored, spec in found.items() if spec is None]
+    specs = {stored: find(stored) for stored in names}
+    unknown = [stored for stored, spec in specs.items() if spec is None]
     assert unknown == []
-    held = {spec.name for spec in found.values() if spec is not None}
+    held = {spec.name for spec in specs.values() if spec is not None}
     missing = [spec.name for spec in prediction.tensors if spec.name not in held]
     fresh = {spec.name for spec in prediction.tensors}
     extra = {
         stored
-        for stored, spec in found.items()
+        for stored, spec in specs.items()
         if spec is not None and spec.name not in fresh and not stored.endswith(EXTRA.get(name, ()))
     }
     assert (missing, extra) == ([], set())
     if name not in OTHER_BYTES:
-        assert total(name, prediction, found) == int(index["metadata"]["total_size"])
+        assert total(name, prediction, specs) == int(index["metadata"]["total_size"])
 
 
-def total(name: str, prediction: Prediction, found: dict[str, Any]) -> int:
+def total(name: str, prediction: Prediction, document: dict[str, Any]) -> int:
     """Bytes of the index's tensors in the config's dtype, buffers in their own; a tie that is
     listed twice is one tensor to whoever wrote the total."""
     dtype = OTHER_DTYPE.get(name) or prediction.dtype or DTYPE[name]
     counted = 0
-    for spec in found.values():
+    for spec in document.values():
         if spec.tied_to is not None and name in OTHER_DTYPE and spec.tied_to.endswith("weight"):
             continue
         bits = DTYPE_BITS[spec.dtype or dtype]

@@ -43,10 +43,10 @@ def test_layers_have_no_keys_of_their_own(
     model_type: str, changed: dict[str, Any], parameters: int
 ) -> None:
     config = {"model_type": model_type, "text_config": TEXT, "backbone_hidden_size": 40, **changed}
-    found = predict(config)
-    assert found.parameters == parameters
-    assert not [t.name for t in found.tensors if "k_proj" in t.name or "v_proj" in t.name]
-    assert found.buffers == 3 + (98 if "num_centroids" in changed else 0)
+    prediction = predict(config)
+    assert prediction.parameters == parameters
+    assert not [t.name for t in prediction.tensors if "k_proj" in t.name or "v_proj" in t.name]
+    assert prediction.buffers == 3 + (98 if "num_centroids" in changed else 0)
 
 
 def test_a_text_model_of_another_kind_is_refused() -> None:

@@ -43,14 +43,14 @@ def _made(node: ast.AST) -> tuple[str | None, set[str]] | None:
 def users() -> Counter[str]:
     """How many families say each field, in their file or their row, or are like one that does."""
     named: dict[str, tuple[str | None, set[str]]] = {}
-    found: list[tuple[str | None, set[str]]] = []
+    families: list[tuple[str | None, set[str]]] = []
     for path in sorted(ROOM.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             value = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
             made = None if value is None else _made(value)
             if made is None:
                 continue
-            found.append(made)
+            families.append(made)
             if isinstance(node, ast.Assign):
                 target = ast.unparse(node.targets[0])
                 # A private name is its file's; no two public ones are the same.
@@ -61,7 +61,7 @@ def users() -> Counter[str]:
         return own if base is None or base not in named else own | fields(named[base])
 
     in_rows = Counter(field for row in rows().values() for field in row)
-    return in_rows + Counter(field for made in found for field in fields(made))
+    return in_rows + Counter(field for made in families for field in fields(made))
 
 
 @pytest.mark.parametrize("record", [Decoder, Encoder])

@@ -22,9 +22,9 @@ KNOWN = json.loads((ORACLE / "older_buffers.json").read_text())
 @pytest.mark.parametrize("kind", KNOWN)
 def test_older_buffers(kind: str) -> None:
     for name, wanted in KNOWN[kind].items():
-        found = predict({"model_type": kind, "architectures": [name]})
+        prediction = predict({"model_type": kind, "architectures": [name]})
         assert {
             re.sub(r"\d+", "*", spec.name): list(spec.shape)
-            for spec in found.extras
+            for spec in prediction.extras
             if spec.role is Role.BUFFER
         } == wanted, f"{name}: fixtures/oracle/older_buffers.json has what older files hold"

@@ -30,7 +30,7 @@ def test_an_older_name_means_the_same_tensors(model_type: str, older: str, newer
 @pytest.mark.parametrize("bias", [False, True])
 def test_nomics_own_head_has_the_biases_of_its_mlp(bias: bool) -> None:
     """Its matrix is the table of words."""
-    found = {
+    shapes = {
         spec.name: tuple(spec.shape)
         for spec in named("nomic_bert", "NomicBertForPreTraining", mlp_fc1_bias=bias).tensors
         if spec.name.startswith("cls.")
@@ -38,7 +38,7 @@ def test_nomics_own_head_has_the_biases_of_its_mlp(bias: bool) -> None:
     head, biases = "cls.predictions", {}
     if bias:
         biases = {f"{head}.transform.dense.bias": (32,), f"{head}.decoder.bias": (99,)}
-    assert found == {
+    assert shapes == {
         f"{head}.transform.dense.weight": (32, 32),
         f"{head}.transform.layer_norm.weight": (32,),
         f"{head}.transform.layer_norm.bias": (32,),

@@ -42,15 +42,15 @@ def test_the_sample_has_every_class() -> None:
 
 def all_differences(records: dict[str, dict[str, Any]]) -> dict[str, object]:
     return {
-        f"{label}[{spelling}]": found
+        f"{label}[{spelling}]": text
         for label, record in records.items()
-        for spelling, found in differences(record).items()
+        for spelling, text in differences(record).items()
     }
 
 
 def differences(record: dict[str, Any]) -> dict[str, object]:
     """What differs, by spelling of the config; for most recordings nothing."""
-    found: dict[str, object] = {}
+    by_key: dict[str, object] = {}
     same: Prediction | None = None
     for spelling, config in recordings.spellings(record).items():
         prediction = predict(config)
@@ -59,10 +59,10 @@ def differences(record: dict[str, Any]) -> dict[str, object]:
         compare = default_difference if recordings.is_default(record) else difference
         told = compare(prediction, record)
         if told:
-            found[spelling] = told
+            by_key[spelling] = told
         else:
             same = prediction
-    return found
+    return by_key
 
 
 def difference(prediction: Prediction, record: dict[str, Any]) -> object:
@@ -87,9 +87,9 @@ def difference(prediction: Prediction, record: dict[str, Any]) -> object:
 def default_difference(prediction: Prediction, record: dict[str, Any]) -> object:
     """The same where only a digest of all lines (without dtypes) is recorded."""
     lines = [recordings.line(t.name, t.shape) for t in prediction.tensors]
-    found = (prediction.parameters, len(lines), recordings.digest(lines))
+    sums = (prediction.parameters, len(lines), recordings.digest(lines))
     expected = (record["parameters"], record["count"], record["digest"])
-    return None if found == expected else {"found": found, "expected": expected}
+    return None if sums == expected else {"found": sums, "expected": expected}
 
 
 def class_names(family: str) -> dict[str, object]:
@@ -107,9 +107,9 @@ def class_names(family: str) -> dict[str, object]:
 
 
 def modules(module: Module, prefix: str = "") -> list[tuple[str, Module]]:
-    found = []
+    pairs = []
     for name, child in module.children.items():
         if isinstance(child, Module):
-            found.append((prefix + name, child))
-            found += modules(child, f"{prefix}{name}.")
-    return found
+            pairs.append((prefix + name, child))
+            pairs += modules(child, f"{prefix}{name}.")
+    return pairs

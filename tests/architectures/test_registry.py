@@ -20,11 +20,11 @@ from . import recordings
 
 def _first_of_each_file() -> dict[str, dict[str, object]]:
     """One recorded config per family file, in the spelling it was given in."""
-    found: dict[str, dict[str, object]] = {}
+    configs: dict[str, dict[str, object]] = {}
     for family, _, record in recordings.everything():
         if record["library"] != "diffusers" and not recordings.is_default(record):
-            found.setdefault(family, recordings.spellings(record)["given"])
-    return found
+            configs.setdefault(family, recordings.spellings(record)["given"])
+    return configs
 
 
 def test_every_family_has_a_judge() -> None:
@@ -42,7 +42,7 @@ def test_every_family_has_a_judge() -> None:
         for file, known in names.items()
         if not (CASES.parent / f"{file}.json").exists()  # fixtures/oracle/traced/
         and not any((CASES / f"{name}.json").exists() or f'"{name}"' in tests for name in known)
-        and not any(file in found for found in parts)
+        and not any(file in part for part in parts)
     }
     assert without == set(), (
         "no judge: write fixtures/oracle/cases/FILE.json and run `python -m tests.regenerate "

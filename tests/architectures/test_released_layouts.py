@@ -217,7 +217,7 @@ TINY = sizes(32, 64, 2, 4, 99)
 
 
 def test_llava_keeps_its_parts_in_the_base_model() -> None:
-    found = names(
+    tensor_names = names(
         {
             "model_type": "llava_llama",
             **TINY,
@@ -235,7 +235,7 @@ def test_llava_keeps_its_parts_in_the_base_model() -> None:
         "lm_head.weight",
         f"{tower}embeddings.class_embedding",
         f"{tower}encoder.layers.23.mlp.fc2.bias",
-    } <= found
+    } <= tensor_names
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,10 @@ def test_llava_keeps_its_parts_in_the_base_model() -> None:
     ],
 )
 def test_llava_projectors(form: str, expected: set[str]) -> None:
-    found = names({"model_type": "llava_mistral", **TINY, **LLAVA, "mm_projector_type": form})
-    assert {name for name in found if "projector" in name} == expected
+    tensor_names = names(
+        {"model_type": "llava_mistral", **TINY, **LLAVA, "mm_projector_type": form}
+    )
+    assert {name for name in tensor_names if "projector" in name} == expected
 
 
 @pytest.mark.parametrize("form", ["mlp0x_gelu", "mlp999x_gelu", "pixel_shuffle", ""])
@@ -265,10 +267,10 @@ def test_a_tower_that_files_hold_must_be_known() -> None:
 
 
 def test_the_first_minicpm_v_has_its_tower_in_timms_names() -> None:
-    found = names({"model_type": "minicpmv", **TINY, "drop_vision_last_layer": True})
-    assert {"resampler.pos_embed", "vpm.pos_embed", "vpm.blocks.25.mlp.fc2.bias"} <= found
-    assert "vpm.blocks.26.mlp.fc2.bias" not in found  # of 27
-    assert len({name for name in found if name.startswith("resampler.")}) == 14
+    tensor_names = names({"model_type": "minicpmv", **TINY, "drop_vision_last_layer": True})
+    assert {"resampler.pos_embed", "vpm.pos_embed", "vpm.blocks.25.mlp.fc2.bias"} <= tensor_names
+    assert "vpm.blocks.26.mlp.fc2.bias" not in tensor_names  # of 27
+    assert len({name for name in tensor_names if name.startswith("resampler.")}) == 14
 
 
 def test_minicpm_v_of_an_unknown_version() -> None:
@@ -298,37 +300,37 @@ def test_minimax_alternates_as_it_says() -> None:
         "num_local_experts": 2,
         "num_key_value_heads": 2,
     }
-    found = names(config)
+    tensor_names = names(config)
     assert {"model.layers.0.self_attn.qkv_proj.weight", "model.layers.0.self_attn.norm.weight"} <= (
-        found
+        tensor_names
     )
-    assert "model.layers.1.self_attn.k_proj.weight" in found
+    assert "model.layers.1.self_attn.k_proj.weight" in tensor_names
     with pytest.raises(ConfigError, match="attn_type_list"):
         predict({**config, "attn_type_list": [1]})
 
 
 def test_deepseek_ocr_2_reads_queries_after_the_image() -> None:
-    found = {spec.name: spec.shape for spec in predict(DEEPSEEK_OCR_2).tensors}
-    assert len(found) == 2707
-    assert found["model.qwen2_model.query_768.weight"] == (144, 896)
-    assert found["model.sam_model.net_3.weight"] == (896, 512, 3, 3)
-    assert "model.qwen2_model.model.model.layers.23.self_attn.k_proj.bias" in found
-    assert not any(name.startswith("model.vision_model") for name in found)
+    shapes = {spec.name: spec.shape for spec in predict(DEEPSEEK_OCR_2).tensors}
+    assert len(shapes) == 2707
+    assert shapes["model.qwen2_model.query_768.weight"] == (144, 896)
+    assert shapes["model.sam_model.net_3.weight"] == (896, 512, 3, 3)
+    assert "model.qwen2_model.model.model.layers.23.self_attn.k_proj.bias" in shapes
+    assert not any(name.startswith("model.vision_model") for name in shapes)
 
 
 def test_phi4mm_keeps_its_adapters_beside_each_layer() -> None:
-    found = {
+    shapes = {
         spec.name: spec.shape
         for spec in predict({"model_type": "phi4mm", "num_hidden_layers": 1}).tensors
     }
     at = "model.layers.0.self_attn.qkv_proj."
-    assert found[f"{at}base_layer.weight"] == (5120, 3072)
-    assert found[f"{at}lora_A.vision.weight"] == (256, 3072)
-    assert found[f"{at}lora_B.speech.weight"] == (5120, 320)
+    assert shapes[f"{at}base_layer.weight"] == (5120, 3072)
+    assert shapes[f"{at}lora_A.vision.weight"] == (256, 3072)
+    assert shapes[f"{at}lora_B.speech.weight"] == (5120, 320)
     sound = "model.embed_tokens_extend.audio_embed."
-    assert found[f"{sound}encoder.encoders.0.feed_forward_in.net.0.linear.weight"] == (3072, 1024)
-    assert found[f"{sound}audio_projection.vision.2.weight"] == (3072, 3072)
-    assert "lm_head.weight" not in found  # tied
+    assert shapes[f"{sound}encoder.encoders.0.feed_forward_in.net.0.linear.weight"] == (3072, 1024)
+    assert shapes[f"{sound}audio_projection.vision.2.weight"] == (3072, 3072)
+    assert "lm_head.weight" not in shapes  # tied
 
 
 def test_qwen3_asr_as_released() -> None:
@@ -448,12 +450,12 @@ def test_molmo_2_as_released() -> None:
     assert predict({"model_type": "molmo2"}).parameters == 8_694_602_192
     prediction = predict(MOLMO_2)
     assert prediction.parameters == 32_856
-    found = {spec.name: spec.shape for spec in prediction.tensors}
-    assert found["model.transformer.wte.embedding"] == (99, 32)
-    assert found["model.transformer.wte.new_embedding"] == (7, 32)
-    assert found["model.vision_backbone.image_pooling_2d.wk.weight"] == (16, 32)
+    shapes = {spec.name: spec.shape for spec in prediction.tensors}
+    assert shapes["model.transformer.wte.embedding"] == (99, 32)
+    assert shapes["model.transformer.wte.new_embedding"] == (7, 32)
+    assert shapes["model.vision_backbone.image_pooling_2d.wk.weight"] == (16, 32)
     vit = "model.vision_backbone.image_vit.transformer.resblocks."
-    assert {name.removeprefix(vit)[0] for name in found if name.startswith(vit)} == {"0", "1", "2"}
+    assert {name.removeprefix(vit)[0] for name in shapes if name.startswith(vit)} == {"0", "1", "2"}
 
 
 @pytest.mark.parametrize("layers", [[], "last", [True], [1.5]])

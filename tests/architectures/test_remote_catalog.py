@@ -610,9 +610,9 @@ def test_mosaic_gpt_removes_every_bias() -> None:
         "vocab_size": 99,
         "max_seq_len": 24,
     }
-    found = shapes({**config, "attn_qk_ln": True})
-    assert found["transformer.wpe.weight"] == (24, 64)
-    assert found["transformer.blocks.1.attn.q_ln.bias"] == (64,)
+    shape_of = shapes({**config, "attn_qk_ln": True})
+    assert shape_of["transformer.wpe.weight"] == (24, 64)
+    assert shape_of["transformer.blocks.1.attn.q_ln.bias"] == (64,)
     plain = shapes({**config, "no_bias": True, "alibi": True})
     assert not [name for name in plain if name.endswith("bias")]
     assert "transformer.wpe.weight" not in plain
@@ -620,7 +620,7 @@ def test_mosaic_gpt_removes_every_bias() -> None:
 
 
 def test_jais_slopes_and_gate() -> None:
-    found = shapes(
+    shape_of = shapes(
         {
             "model_type": "jais",
             "n_embd": 64,
@@ -632,9 +632,9 @@ def test_jais_slopes_and_gate() -> None:
             "position_embedding_type": "alibi",
         }
     )
-    assert found["transformer.relative_pe.slopes"] == (4, 1)
-    assert found["transformer.h.0.mlp.c_fc2.weight"] == (64, 96)
-    assert "transformer.wpe.weight" not in found
+    assert shape_of["transformer.relative_pe.slopes"] == (4, 1)
+    assert shape_of["transformer.h.0.mlp.c_fc2.weight"] == (64, 96)
+    assert "transformer.wpe.weight" not in shape_of
 
 
 def test_jina_bert_in_two_implementations() -> None:
@@ -657,16 +657,16 @@ def test_jina_bert_in_two_implementations() -> None:
 
 def test_jina_v3_pairs_of_every_task() -> None:
     config = {**XLM_R, **SMALL, "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"]}
-    found = shapes(config)
+    shape_of = shapes(config)
     pair = "parametrizations.weight.0.lora_"
-    assert found[f"roberta.embeddings.word_embeddings.{pair}A"] == (5, 99, 4)
-    assert found[f"roberta.embeddings.word_embeddings.{pair}B"] == (5, 4, 64)
-    assert found[f"roberta.encoder.layers.2.mlp.fc1.{pair}A"] == (5, 4, 64)
-    assert found[f"roberta.encoder.layers.2.mlp.fc1.{pair}B"] == (5, 96, 4)
+    assert shape_of[f"roberta.embeddings.word_embeddings.{pair}A"] == (5, 99, 4)
+    assert shape_of[f"roberta.embeddings.word_embeddings.{pair}B"] == (5, 4, 64)
+    assert shape_of[f"roberta.encoder.layers.2.mlp.fc1.{pair}A"] == (5, 4, 64)
+    assert shape_of[f"roberta.encoder.layers.2.mlp.fc1.{pair}B"] == (5, 96, 4)
     assert (
         shapes({**config, "lora_adaptations": []})
         .keys()
-        .isdisjoint(name for name in found if "parametrizations" in name)
+        .isdisjoint(name for name in shape_of if "parametrizations" in name)
     )
 
 
@@ -740,17 +740,17 @@ def test_phi3_vision_shares_its_table() -> None:
 
 
 def test_deepseek_ocr_sees_twice() -> None:
-    found = shapes(
+    shape_of = shapes(
         {
             "model_type": "deepseek_vl_v2",
             "architectures": ["DeepseekOCRForCausalLM"],
             **DEEPSEEK_OCR,
         }
     )
-    assert found["model.sam_model.blocks.2.attn.rel_pos_h"] == (127, 64)
-    assert found["model.sam_model.blocks.3.attn.rel_pos_w"] == (27, 64)
-    assert found["model.sam_model.net_3.weight"] == (1024, 512, 3, 3)
-    assert found["model.projector.layers.weight"] == (1280, 2048)
+    assert shape_of["model.sam_model.blocks.2.attn.rel_pos_h"] == (127, 64)
+    assert shape_of["model.sam_model.blocks.3.attn.rel_pos_w"] == (27, 64)
+    assert shape_of["model.sam_model.net_3.weight"] == (1024, 512, 3, 3)
+    assert shape_of["model.projector.layers.weight"] == (1280, 2048)
 
 
 def test_scores_behind_qwen2() -> None:
@@ -762,15 +762,15 @@ def test_scores_behind_qwen2() -> None:
 
 
 def test_refact_keeps_its_last_norm_outside() -> None:
-    found = shapes({"model_type": "gpt_refact", "n_embd": 64, "n_head": 4, "n_layer": 1})
-    assert found["ln_f.weight"] == (64,)
-    assert found["transformer.h.0.attn.kv.weight"] == (32, 64)
-    assert found["transformer.h.0.mlp.gate_up_proj.weight"] == (512, 64)
+    shape_of = shapes({"model_type": "gpt_refact", "n_embd": 64, "n_head": 4, "n_layer": 1})
+    assert shape_of["ln_f.weight"] == (64,)
+    assert shape_of["transformer.h.0.attn.kv.weight"] == (32, 64)
+    assert shape_of["transformer.h.0.mlp.gate_up_proj.weight"] == (512, 64)
     assert predict({"model_type": "gpt_refact"}).parameters == 1_585_842_176
 
 
 def test_florence_stages() -> None:
-    found = shapes(
+    shape_of = shapes(
         {
             "model_type": "florence2",
             "vision_config": {"model_type": "davit"},
@@ -784,11 +784,11 @@ def test_florence_stages() -> None:
             },
         }
     )
-    assert found["vision_tower.convs.2.norm.weight"] == (512,)
-    assert found["vision_tower.blocks.2.8.channel_block.ffn.fn.net.fc1.weight"] == (4096, 1024)
-    assert found["vision_tower.blocks.0.0.spatial_block.conv2.fn.dw.weight"] == (256, 1, 3, 3)
-    assert found["image_pos_embed.column_embeddings.weight"] == (50, 1024)
-    assert found["language_model.final_logits_bias"] == (1, 99)
+    assert shape_of["vision_tower.convs.2.norm.weight"] == (512,)
+    assert shape_of["vision_tower.blocks.2.8.channel_block.ffn.fn.net.fc1.weight"] == (4096, 1024)
+    assert shape_of["vision_tower.blocks.0.0.spatial_block.conv2.fn.dw.weight"] == (256, 1, 3, 3)
+    assert shape_of["image_pos_embed.column_embeddings.weight"] == (50, 1024)
+    assert shape_of["language_model.final_logits_bias"] == (1, 99)
 
 
 # ---- layers that predict further tokens
@@ -873,7 +873,7 @@ def test_ling_saves_its_predictor() -> None:
         "moe_intermediate_size": 32,
         "num_nextn_predict_layers": 1,
     }
-    found = {t.name: t.part for t in predict(config).tensors}
-    assert found["model.layers.3.eh_proj.weight"] == "mtp"
-    assert found["model.layers.3.attention.query_key_value.weight"] == "mtp"
-    assert found["model.layers.2.attention.query_layernorm.weight"] == "text"
+    parts = {t.name: t.part for t in predict(config).tensors}
+    assert parts["model.layers.3.eh_proj.weight"] == "mtp"
+    assert parts["model.layers.3.attention.query_key_value.weight"] == "mtp"
+    assert parts["model.layers.2.attention.query_layernorm.weight"] == "text"

@@ -354,8 +354,8 @@ def test_nemotron_layers_without_attention_or_mlp() -> None:
         {"attention": {"n_heads_in_group": 4}, "ffn": {"no_op": True}},
         {"attention": {"replace_with_linear": True}, "ffn": {"replace_with_linear": True}},
     ]
-    found = shapes({"model_type": "nemotron-nas", **SMALL, "block_configs": blocks})
-    layers = {name.removeprefix("model.layers."): shape for name, shape in found.items()}
+    shape_of = shapes({"model_type": "nemotron-nas", **SMALL, "block_configs": blocks})
+    layers = {name.removeprefix("model.layers."): shape for name, shape in shape_of.items()}
     assert {name: shape for name, shape in layers.items() if name[0] in "012"} == {
         "0.post_attention_layernorm.weight": (64,),
         "0.mlp.gate_proj.weight": (256, 64),  # 2/3 · 64 = 42, rounded up to 256
@@ -382,9 +382,9 @@ def test_minicpm_mixture() -> None:
 
 
 def test_yuan_filters_and_shared_matrices() -> None:
-    found = shapes({"model_type": "yuan", **SMALL})
-    assert found["model.layers.0.self_attn.lf_gate.conv1.weight"] == (32, 64, 2, 1)
-    assert found["model.layers.0.self_attn.lf_gate.conv2.weight"] == (64, 32, 2, 1)
+    shape_of = shapes({"model_type": "yuan", **SMALL})
+    assert shape_of["model.layers.0.self_attn.lf_gate.conv1.weight"] == (32, 64, 2, 1)
+    assert shape_of["model.layers.0.self_attn.lf_gate.conv2.weight"] == (64, 32, 2, 1)
     shared = shapes({"model_type": "yuan", **SMALL, "use_shareqk": True})
     assert shared["model.layers.0.self_attn.qk_weight"] == (2, 64)
     assert "model.layers.0.self_attn.q_proj.weight" not in shared
@@ -417,12 +417,12 @@ def test_mpt_of_the_hub_honours_its_keys() -> None:
         "max_seq_len": 24,
     }
     queries = {"attn_type": "multiquery_attention", "qk_ln": True}
-    found = shapes({**config, "expansion_ratio": 2, "attn_config": queries})
-    assert found["transformer.wpe.weight"] == (24, 64)
-    assert found["transformer.blocks.0.attn.Wqkv.weight"] == (64 + 2 * 16, 64)
-    assert found["transformer.blocks.0.attn.k_ln.weight"] == (16,)
-    assert found["transformer.blocks.0.ffn.up_proj.bias"] == (128,)
-    assert "lm_head.weight" not in found
+    shape_of = shapes({**config, "expansion_ratio": 2, "attn_config": queries})
+    assert shape_of["transformer.wpe.weight"] == (24, 64)
+    assert shape_of["transformer.blocks.0.attn.Wqkv.weight"] == (64 + 2 * 16, 64)
+    assert shape_of["transformer.blocks.0.attn.k_ln.weight"] == (16,)
+    assert shape_of["transformer.blocks.0.ffn.up_proj.bias"] == (128,)
+    assert "lm_head.weight" not in shape_of
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from . import recordings
 
 
 def layers(config: dict[str, object]) -> dict[str | None, int]:
-    found: dict[str | None, set[int | None]] = {}
+    layers_of: dict[str | None, set[int | None]] = {}
     for spec in predict(config).tensors:
         if spec.layer is not None:
-            found.setdefault(spec.name.split(".")[0], set()).add(spec.layer)
-    return {stack: len(numbers) for stack, numbers in found.items()}
+            layers_of.setdefault(spec.name.split(".")[0], set()).add(spec.layer)
+    return {stack: len(numbers) for stack, numbers in layers_of.items()}
 
 
 @pytest.mark.parametrize("model_type", ["t5", "mt5", "umt5", "switch_transformers"])
@@ -148,8 +148,8 @@ def test_of_three_names_for_the_experts_the_alias_comes_first() -> None:
         )
         for more in names:
             config = {"model_type": model_type, "n_routed_experts": 2, "num_hidden_layers": 4}
-            found = predict({**config, **more})
-            gates = [t for t in found.tensors if t.name.endswith("mlp.gate.weight")]
+            prediction = predict({**config, **more})
+            gates = [t for t in prediction.tensors if t.name.endswith("mlp.gate.weight")]
             counts[len(more)] = gates[0].shape[0]
         assert counts == {0: 2, 1: 3, 2: 4}
 
