@@ -109,9 +109,9 @@ def test_findings_of_one_rule_are_bounded(tmp_path: Path) -> None:
     content["weight_map"].update({f"ghost.{n}": SHARDS[0] for n in range(1000)})
     files["model.safetensors.index.json"] = json.dumps(content).encode()
     result = hfinspect.audit(write(files, tmp_path))
-    found = [finding for finding in result.findings if finding.code == "HI203"]
-    assert len(found) == MAX_PER_RULE + 1
-    assert any(finding.text.startswith("950 more") for finding in found)
+    findings = [finding for finding in result.findings if finding.code == "HI203"]
+    assert len(findings) == MAX_PER_RULE + 1
+    assert any(finding.text.startswith("950 more") for finding in findings)
 
 
 def test_a_single_file_is_judged_alone(tmp_path: Path) -> None:

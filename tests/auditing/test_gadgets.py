@@ -321,5 +321,5 @@ def test_onnx_takes_nothing_from_outside(location: str) -> None:
 @pytest.mark.parametrize("mark", ["\u202e", r"\u202E", "\u2066"])
 def test_marks_that_turn_text_in_a_template_of_its_own(mark: str, tmp_path: Path) -> None:
     (tmp_path / "chat_template.jinja").write_text("{{ '" + mark + "x' }}", encoding="utf-8")
-    found = {(f.code, f.file) for f in hfinspect.audit(tmp_path).findings}
-    assert ("HI410", "chat_template.jinja") in found
+    findings = {(f.code, f.file) for f in hfinspect.audit(tmp_path).findings}
+    assert ("HI410", "chat_template.jinja") in findings

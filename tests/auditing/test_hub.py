@@ -70,8 +70,8 @@ def test_damage_on_the_hub_is_found(hub: HubServer) -> None:
     files[SHARDS[2]] = b""
     del files[SHARDS[3]]
     add(hub, files)
-    found = {(finding.code, finding.file) for finding in audit(hub).findings}
-    assert found == {
+    findings = {(finding.code, finding.file) for finding in audit(hub).findings}
+    assert findings == {
         ("HI110", SHARDS[0]),
         ("HI103", SHARDS[1]),
         ("HI102", SHARDS[2]),

@@ -35,23 +35,23 @@ def test_every_rule_has_a_broken_and_a_sound_fixture() -> None:
 
 @pytest.mark.parametrize("recipe", BROKEN, ids=str)
 def test_damage_is_caught_by_its_rule(recipe: Recipe, tmp_path: Path) -> None:
-    found = audited(tmp_path, recipe)
-    assert recipe.code in codes(found)
+    audit_result = audited(tmp_path, recipe)
+    assert recipe.code in codes(audit_result)
 
 
 @pytest.mark.parametrize("recipe", SOUND, ids=str)
 def test_what_only_looks_like_damage_is_not(recipe: Recipe, tmp_path: Path) -> None:
-    found = audited(tmp_path, recipe)
-    assert recipe.code not in codes(found)
-    assert found.failing("error") == ()
+    audit_result = audited(tmp_path, recipe)
+    assert recipe.code not in codes(audit_result)
+    assert audit_result.failing("error") == ()
 
 
 @pytest.mark.parametrize("base", BASES)
 def test_sound_checkpoints_are_clean(base: str, tmp_path: Path) -> None:
-    found = hfinspect.audit(write(made(base), tmp_path))
-    assert found.failing("error") == ()
+    audit_result = hfinspect.audit(write(made(base), tmp_path))
+    assert audit_result.failing("error") == ()
     # The bases with pickles and with two copies are noted as such, and nothing else is said.
-    assert codes(found) <= {"torch": {"HI501"}, "copies": {"HI211"}}.get(base, set())
+    assert codes(audit_result) <= {"torch": {"HI501"}, "copies": {"HI211"}}.get(base, set())
 
 
 def test_there_are_many_pairs() -> None:
@@ -62,8 +62,8 @@ def test_there_are_many_pairs() -> None:
 @given(pair=st.sampled_from(PAIRS))
 def test_pairs_of_damage_are_both_caught(pair: tuple[Recipe, Recipe]) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        found = codes(audited(Path(directory), *pair))
-    assert {recipe.code for recipe in pair} <= found
+        all_codes = codes(audited(Path(directory), *pair))
+    assert {recipe.code for recipe in pair} <= all_codes
 
 
 @settings(max_examples=60, derandomize=True)
@@ -77,5 +77,5 @@ def test_random_bytes_never_stop_an_audit(base: str, data: st.DataObject) -> Non
         content[at : at + len(piece)] = piece
         files[path] = bytes(content[: data.draw(st.sampled_from([None, at, len(content) // 2]))])
     with tempfile.TemporaryDirectory() as directory:
-        found = hfinspect.audit(write(files, Path(directory)), deep=True)
-    assert found.rules
+        audit_result = hfinspect.audit(write(files, Path(directory)), deep=True)
+    assert audit_result.rules

@@ -75,9 +75,9 @@ def test_each_limit_of_a_directory(
     assert left_out(hfinspect.audit(tmp_path)) == []
     monkeypatch.setattr(module, limit, 5)
     result = hfinspect.audit(tmp_path)
-    found = left_out(result)
-    assert len(found) == 1
-    assert found[0] in [f"{item.what}: {item.why}" for item in result.unchecked]
+    paths = left_out(result)
+    assert len(paths) == 1
+    assert paths[0] in [f"{item.what}: {item.why}" for item in result.unchecked]
     assert result.ok
 
 
@@ -105,8 +105,8 @@ def test_hidden_folders_are_searched_for_pickles(path: str, tmp_path: Path) -> N
     for name in ("HEAD", "objects/aa/bb", "refs/heads/main", "config"):
         put(tmp_path, f".git/{name}", b"ref: x\n")
     put(tmp_path, path)
-    found = {(f.code, f.file) for f in hfinspect.audit(tmp_path).failing("warning")}
-    assert found == {("HI401", path)}
+    findings = {(f.code, f.file) for f in hfinspect.audit(tmp_path).failing("warning")}
+    assert findings == {("HI401", path)}
 
 
 def test_the_objects_of_version_control_are_left_out_without_a_warning(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_on_the_hub_a_long_first_line_is_read_on(hub: HubServer) -> None:
     evil = b"S'" + b"x" * 20_000 + b"'\n0cos\nsystem\n(S'true'\ntR."
     long = evil.replace(b"x" * 20_000, b"x" * 400_000)
     hub.add("org/m", {**made("single"), "a.dat": stored(evil), "b.dat": stored(long)})
-    found = hfinspect.audit("org/m", client=client(hub)).failing("warning")
-    assert {(f.code, f.severity, f.file) for f in found} == {
+    findings = hfinspect.audit("org/m", client=client(hub)).failing("warning")
+    assert {(f.code, f.severity, f.file) for f in findings} == {
         ("HI401", "error", "a.dat"),
         ("HI403", "warning", "b.dat"),
     }
@@ -176,8 +176,8 @@ def zipped(names: list[str], gap: int = 0, method: int = zipfile.ZIP_STORED) -> 
 def test_on_the_hub_members_with_names_of_text_are_looked_at(hub: HubServer) -> None:
     data = zipped(["model/code/a.py", "b.json", "c.txt"], gap=400_000)
     hub.add("org/m", {**made("single"), "m.mar": stored(data)})
-    found = hfinspect.audit("org/m", client=client(hub)).findings
-    texts = " ".join(f.text for f in found if f.severity == "error")
+    findings = hfinspect.audit("org/m", client=client(hub)).findings
+    texts = " ".join(f.text for f in findings if f.severity == "error")
     assert all(name in texts for name in ("a.py", "b.json", "c.txt"))
 
 
@@ -187,8 +187,8 @@ def test_on_the_hub_members_far_apart_are_a_warning(
     monkeypatch.setattr(archive, "MAX_TEXT_READS", 2)
     data = zipped([f"{n}.txt" for n in range(6)], gap=400_000)
     hub.add("org/m", {**made("single"), "m.mar": stored(data)})
-    found = hfinspect.audit("org/m", client=client(hub)).failing("warning")
-    texts = [f.text for f in found if f.code == "HI403" and "names of text" in f.text]
+    findings = hfinspect.audit("org/m", client=client(hub)).failing("warning")
+    texts = [f.text for f in findings if f.code == "HI403" and "names of text" in f.text]
     assert len(texts) == 1
 
 
@@ -212,8 +212,8 @@ def test_on_the_hub_text_members_next_to_each_other_cost_one_request(hub: HubSer
 def test_members_that_only_python_unpacks(method: int, tmp_path: Path) -> None:
     write(made("single"), tmp_path)
     put(tmp_path, "m.mar", zipped(["weights"], method=method))
-    found = hfinspect.audit(tmp_path).failing("error")
-    assert {f.code for f in found} == {"HI403"}
+    findings = hfinspect.audit(tmp_path).failing("error")
+    assert {f.code for f in findings} == {"HI403"}
 
 
 def test_findings_beyond_those_that_are_counted_may_be_errors(
@@ -249,7 +249,7 @@ def test_on_the_hub_large_graphs_are_one_warning_and_a_deep_audit_reads_them(
 
 
 def varint(value: int) -> bytes:
-    found = b""
+    data = b""
     while value > 127:
-        found, value = found + bytes([value & 127 | 128]), value >> 7
-    return found + bytes([value])
+        data, value = data + bytes([value & 127 | 128]), value >> 7
+    return data + bytes([value])

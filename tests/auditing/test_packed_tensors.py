@@ -18,7 +18,7 @@ RULES = ("HI311", "HI312", "HI313")
 Q_PROJ = "model.layers.0.self_attn.q_proj"
 
 
-def found(
+def audited(
     directory: Path, tensors: Stored, config: dict[str, Any]
 ) -> list[tuple[str, str | None, str]]:
     write(directory, Twin(tensors, config, {}, {"format": "pt"}))
@@ -58,7 +58,7 @@ def test_files_of_another_writer_are_silent(name: str, tmp_path: Path) -> None:
 def test_a_missing_piece_is_found(name: str, piece: str, tmp_path: Path) -> None:
     tensors = dict(TWINS[name]().tensors)
     del tensors[f"{Q_PROJ}.{piece}"]
-    (one,) = found(tmp_path, tensors, CONFIGS[name])
+    (one,) = audited(tmp_path, tensors, CONFIGS[name])
     assert one[:2] == ("HI313", f"{Q_PROJ}.{piece}")
     assert "no file holds it" in one[2]
 
@@ -79,7 +79,7 @@ def test_a_piece_of_another_shape_is_found(name: str, piece: str, tmp_path: Path
     tensors = dict(TWINS[name]().tensors)
     dtype, shape = tensors[f"{Q_PROJ}.{piece}"]
     tensors[f"{Q_PROJ}.{piece}"] = (dtype, (*shape[:-1], shape[-1] * 2 + 1))
-    named = {tensor for code, tensor, _ in found(tmp_path, tensors, CONFIGS[name])}
+    named = {tensor for code, tensor, _ in audited(tmp_path, tensors, CONFIGS[name])}
     assert f"{Q_PROJ}.{piece}" in named or f"{Q_PROJ}.qweight" in named
 
 
@@ -88,17 +88,17 @@ def test_what_loaders_do_without_is_no_finding(tmp_path: Path) -> None:
     for name, piece in (("gptq-4", "g_idx"), ("fp8-static", "activation_scale")):
         tensors = dict(TWINS[name]().tensors)
         del tensors[f"{Q_PROJ}.{piece}"]
-        assert found(tmp_path, tensors, CONFIGS[name]) == []
+        assert audited(tmp_path, tensors, CONFIGS[name]) == []
 
 
 def test_a_config_that_excludes_every_module_promises_no_packed_tensor(tmp_path: Path) -> None:
     section = twins.section("fp8", weight_block_size=[128, 128], modules_to_not_convert=["proj"])
     section["quantization_config"]["modules_to_not_convert"] = ["model.layers", "lm_head"]
-    assert found(tmp_path, twins.original(), section) == []
+    assert audited(tmp_path, twins.original(), section) == []
     section["quantization_config"]["modules_to_not_convert"] = ["lm_head"]
-    assert [code for code, _, _ in found(tmp_path, twins.original(), section)] == ["HI311"]
+    assert [code for code, _, _ in audited(tmp_path, twins.original(), section)] == ["HI311"]
 
 
 def test_an_older_key_of_compressed_tensors_says_it_too(tmp_path: Path) -> None:
     config = {"compression_config": CONFIGS["ct-pack-4"]["quantization_config"]}
-    assert found(tmp_path, TWINS["ct-pack-4"]().tensors, config) == []
+    assert audited(tmp_path, TWINS["ct-pack-4"]().tensors, config) == []

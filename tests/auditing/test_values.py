@@ -38,8 +38,8 @@ REAL = [dtype for dtype in FLOATS if not dtype.startswith("C")]
 def test_every_pattern(dtype: str) -> None:
     size = FLOATS[dtype].size
     items = [number.to_bytes(size, "little") for number in range(256**size)]
-    found = marks(FLOATS[dtype], b"".join(items))
-    assert list(found) == [not math.isfinite(decoded(dtype, item)) for item in items]
+    pattern = marks(FLOATS[dtype], b"".join(items))
+    assert list(pattern) == [not math.isfinite(decoded(dtype, item)) for item in items]
 
 
 @pytest.mark.parametrize("dtype", REAL)

@@ -13,7 +13,7 @@ from ..trust.third_round import YAML
 
 @pytest.mark.parametrize("title", YAML)
 def test_what_loaders_call_runs_code(title: str) -> None:
-    assert any(found.runs for found in names_in(YAML[title][2]))
+    assert any(name.runs for name in names_in(YAML[title][2]))
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_settings_of_libraries_are_no_finding(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["mine.Model", "some_repo.hub_model.Net"])
 def test_a_class_of_another_package_is_a_warning(name: str) -> None:
-    (found,) = names_in(f"_target_: {name}\n")
-    assert not found.runs
+    (yaml_name,) = names_in(f"_target_: {name}\n")
+    assert not yaml_name.runs
 
 
 @given(st.binary(max_size=400))
