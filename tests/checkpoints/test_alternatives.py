@@ -63,9 +63,9 @@ def test_what_lies_beside_is_told_by_its_header(
 ) -> None:
     write_safetensors(tmp_path / "model.safetensors", MODEL)
     write_safetensors(tmp_path / name, tensors)
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == 256
-    assert found.other_files == {name: reason}
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == 256
+    assert inspection.other_files == {name: reason}
 
 
 @pytest.mark.parametrize(("name", "tensors", "reason"), CASES)
@@ -74,15 +74,15 @@ def test_the_same_on_the_hub(hub: HubServer, name: str, tensors: Tensors, reason
     if tensors == MODEL:  # of another hash: the data differs
         other = StoredFile(other.head + b"\1", other.size, lfs=True)
     hub.add("org/model", {"model.safetensors": weights(MODEL), name: other})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
-    assert found.other_files == {name: reason}
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert inspection.other_files == {name: reason}
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (3, 2)
 
 
 def test_a_hash_tells_the_same_bytes_without_a_request(hub: HubServer) -> None:
     hub.add("org/model", {"model.safetensors": weights(MODEL), "copy.safetensors": weights(MODEL)})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
-    assert found.other_files == {"copy.safetensors": "the same bytes, by its hash"}
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert inspection.other_files == {"copy.safetensors": "the same bytes, by its hash"}
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (2, 1)
 
 
@@ -90,9 +90,9 @@ def test_of_many_files_on_the_hub_few_are_read(hub: HubServer) -> None:
     names = [f"style-{n}.safetensors" for n in range(20)]
     files = {name: weights(HALF) for name in names}
     hub.add("org/model", {"model.safetensors": weights(MODEL), **files})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
     assert hub.meter.count("cdn") == 1 + MAX_HUB_FILES
-    reasons = list(found.other_files.values())
+    reasons = list(inspection.other_files.values())
     assert reasons.count("the same tensors in F16, by its header") == MAX_HUB_FILES
     assert reasons.count("another checkpoint, by its name") == 20 - MAX_HUB_FILES
 
@@ -102,10 +102,10 @@ def test_conventional_names_are_believed_on_the_hub(hub: HubServer) -> None:
     beside = ["model.fp16.safetensors", "pytorch_model.bin", "adapter_model.safetensors"]
     files = {name: weights({**MODEL, name: ("F32", (n,))}) for n, name in enumerate(beside)}
     hub.add("org/model", {"model.safetensors": weights(MODEL), **files})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
     assert hub.meter.count("cdn") == 1
-    assert set(found.other_files) == set(beside)
-    assert all(reason.endswith(", by its name") for reason in found.other_files.values())
+    assert set(inspection.other_files) == set(beside)
+    assert all(reason.endswith(", by its name") for reason in inspection.other_files.values())
 
 
 def test_a_variant_in_shards_and_a_pickle(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_variant_in_shards_and_a_pickle(tmp_path: Path) -> None:
     names = [f"model.fp16-0000{n}-of-00002.safetensors" for n in (1, 2)]
     write_sharded(tmp_path, halves, names=names, index=False)
     (tmp_path / "pytorch_model.bin").write_bytes(state_zip({n: s for n, (_, s) in MODEL.items()}))
-    found = hfinspect.inspect(tmp_path)
-    assert found.other_files == {
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.other_files == {
         **dict.fromkeys(names, "the variant fp16; the same tensors in F16, by its header"),
         "pytorch_model.bin": "another copy for PyTorch; the same tensors in the same precision, "
         "by its header",
@@ -125,6 +125,6 @@ def test_a_variant_in_shards_and_a_pickle(tmp_path: Path) -> None:
 def test_a_broken_neighbour_stops_nothing(tmp_path: Path) -> None:
     write_safetensors(tmp_path / "model.safetensors", MODEL)
     (tmp_path / "extra.safetensors").write_bytes(b"\xff" * 100)
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == 256
-    assert found.other_files == {"extra.safetensors": "another checkpoint, by its name"}
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == 256
+    assert inspection.other_files == {"extra.safetensors": "another checkpoint, by its name"}

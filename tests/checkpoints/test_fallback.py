@@ -58,12 +58,12 @@ def test_a_refused_file_is_passed_over(
 ) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(tar())
     (tmp_path / name).write_bytes(content)
-    found = hfinspect.inspect(tmp_path)
-    assert found.format == format_
-    assert [file.path for file in found.files] == [name]
-    assert "tar format" in found.other_files["pytorch_model.bin"]
-    assert "pytorch_model.bin comes first, but is not read" in found.chosen_because
-    [finding] = [f for f in found.findings if f.rule == "passed-over"]
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.format == format_
+    assert [file.path for file in inspection.files] == [name]
+    assert "tar format" in inspection.other_files["pytorch_model.bin"]
+    assert "pytorch_model.bin comes first, but is not read" in inspection.chosen_because
+    [finding] = [f for f in inspection.findings if f.rule == "passed-over"]
     assert (finding.file, finding.severity) == ("pytorch_model.bin", "warning")
 
 
@@ -71,18 +71,18 @@ def test_the_same_on_the_hub(hub: HubServer) -> None:
     """Two requests more, for the copy that is read; the config is requested once."""
     files = {"pytorch_model.bin": tar(), "model.gguf": gguf(), "config.json": b"{}"}
     hub.add("org/model", files)
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
-    assert found.format == "gguf"
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert inspection.format == "gguf"
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (4, 2)
 
 
 def test_without_a_copy_the_config_promises(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(tar())
     write_config(tmp_path, LLAMA)
-    found = hfinspect.inspect(tmp_path)
-    assert found.source == "config"
-    assert found.parameters == hfinspect.predict(LLAMA).parameters
-    assert any("tar format" in finding.text for finding in found.findings)
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.source == "config"
+    assert inspection.parameters == hfinspect.predict(LLAMA).parameters
+    assert any("tar format" in finding.text for finding in inspection.findings)
     with pytest.raises(UnsupportedFormatError, match="tar format"):
         hfinspect.inspect(tmp_path, source="checkpoint")
 
@@ -119,9 +119,13 @@ def test_a_refused_component_leaves_the_others(tmp_path: Path) -> None:
     root = write_pipeline(tmp_path)
     (root / "vae" / "diffusion_pytorch_model.safetensors").unlink()
     (root / "vae" / "diffusion_pytorch_model.bin").write_bytes(tar())
-    found = hfinspect.inspect(root)
-    assert [member.name for member in found.members] == ["text_encoder", "text_encoder_2", "unet"]
-    assert "tar format" in found.other_files["vae/diffusion_pytorch_model.bin"]
+    inspection = hfinspect.inspect(root)
+    assert [member.name for member in inspection.members] == [
+        "text_encoder",
+        "text_encoder_2",
+        "unet",
+    ]
+    assert "tar format" in inspection.other_files["vae/diffusion_pytorch_model.bin"]
 
 
 # ---- damaged: an error that names the other copy

@@ -56,11 +56,11 @@ def test_a_cut_changes_nothing(content: object, ascii_: bool, piece: int, more: 
     text = json.dumps(content, ensure_ascii=ascii_)
     at = text.rfind("}") if more else len(text)
     data = (text[:at] + more + text[at:]).encode()
-    found = read_in_pieces(data, piece)
-    if found is not None:
+    read = read_in_pieces(data, piece)
+    if read is not None:
         whole = json.loads(data)
-        assert dict(found[1]) == whole["weight_map"]
-        assert json.loads(found[0]) == {**whole, "weight_map": {}}
+        assert dict(read[1]) == whole["weight_map"]
+        assert json.loads(read[0]) == {**whole, "weight_map": {}}
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_an_index_that_says_the_same_as_the_shards() -> None:
     said = {name: f"model-{int(at >= 30)}.safetensors" for at, name in enumerate(held)}
 
     def compared(weight_map: dict[str, str]) -> bool:
-        found = read_in_pieces(json.dumps({"weight_map": weight_map}).encode())
-        assert found is not None
-        return is_as_stored(found[1], shards, "")
+        read = read_in_pieces(json.dumps({"weight_map": weight_map}).encode())
+        assert read is not None
+        return is_as_stored(read[1], shards, "")
 
     assert compared(said)
     assert compared(dict(reversed(said.items())))

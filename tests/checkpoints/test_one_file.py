@@ -39,8 +39,8 @@ def test_both_report_the_same_of_a_damaged_file(name: str, tmp_path: Path) -> No
     (tmp_path / "model.safetensors").write_bytes(DAMAGED[name])
     with pytest.raises(HfinspectError) as raised:
         hfinspect.inspect(tmp_path)
-    found = [finding.text for finding in hfinspect.audit(tmp_path).findings]
-    assert any(raised.value.found.endswith(text.split(" (")[0]) for text in found)
+    texts = [finding.text for finding in hfinspect.audit(tmp_path).findings]
+    assert any(raised.value.found.endswith(text.split(" (")[0]) for text in texts)
 
 
 def test_a_refused_header_has_a_value_all_the_same(tmp_path: Path) -> None:

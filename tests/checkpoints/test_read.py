@@ -127,8 +127,8 @@ def test_index_and_shards_that_disagree_are_compared(tmp_path: Path) -> None:
         {"a.weight": second.name, "b.weight": second.name, "ghost": first.name},
     )
     read = checkpoint(tmp_path)
-    found = {finding.rule: finding.tensor for finding in read.findings}
-    assert found == {
+    tensor_of = {finding.rule: finding.tensor for finding in read.findings}
+    assert tensor_of == {
         "tensor-not-in-shards": "ghost",
         "tensor-not-in-index": "a.bias",
         "tensor-in-other-shard": "a.weight",

@@ -187,9 +187,9 @@ def test_what_an_index_says_otherwise_is_found_whenever_it_comes(
     files["another.safetensors"] = weights({"another.weight": ("F32", (2,))})
     files["model.safetensors.index.json"] = json.dumps({"weight_map": weight_map}).encode()
     hub.add("org/m", files)
-    found = read(IndexComesLast(hub, "org/m", 3) if comes_last else source(hub, "org/m"))
-    assert "another.safetensors" in [shard.file for shard in found.shards]
-    assert {finding.rule: finding.tensor for finding in found.findings} == {
+    checkpoint = read(IndexComesLast(hub, "org/m", 3) if comes_last else source(hub, "org/m"))
+    assert "another.safetensors" in [shard.file for shard in checkpoint.shards]
+    assert {finding.rule: finding.tensor for finding in checkpoint.findings} == {
         "tensor-not-in-index": first,
         "tensor-in-other-shard": second,
     }

@@ -30,8 +30,8 @@ def table(**content: Any) -> token_table.TokenTable:
     ],
 )
 def test_kinds_of_older_files_too(model: dict[str, Any], kind: str | None) -> None:
-    found = table(model=model)
-    assert (found.kind, found.ids, found.highest) == (kind, {"a": 0}, 0)
+    vocabulary = table(model=model)
+    assert (vocabulary.kind, vocabulary.ids, vocabulary.highest) == (kind, {"a": 0}, 0)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_kinds_of_older_files_too(model: dict[str, Any], kind: str | None) -> No
     ],
 )
 def test_what_is_no_token_is_left_out(content: dict[str, Any]) -> None:
-    found = table(**content)
-    assert (found.ids, found.added, found.highest) == ({}, (), -1)
+    vocabulary = table(**content)
+    assert (vocabulary.ids, vocabulary.added, vocabulary.highest) == ({}, (), -1)
 
 
 def test_a_list_of_lines() -> None:
-    found = parse_tokenizer("vocab.txt", "[PAD]\nthe\r\nß\n".encode())
-    assert found.ids == {"[PAD]": 0, "the": 1, "ß": 2}
+    vocabulary = parse_tokenizer("vocab.txt", "[PAD]\nthe\r\nß\n".encode())
+    assert vocabulary.ids == {"[PAD]": 0, "the": 1, "ß": 2}
     assert parse_tokenizer("vocab.txt", b" \n").ids == {}
     assert parse_tokenizer("vocab.txt", b"\xff\xfe").highest == 0
 
@@ -69,9 +69,9 @@ def test_too_many_values_are_refused_before_they_are_made(monkeypatch: pytest.Mo
 
 def test_a_million_added_tokens_are_refused_and_thousands_are_not() -> None:
     added = [{"id": 5 + n, "content": f"<{n}>"} for n in range(5_000)]
-    found = table(model={"vocab": {"a": 0}}, added_tokens=added)
-    assert found.highest == 5_000  # numbered from the vocabulary on
-    assert len(list(id_conflicts(found, found.added))) == 5_000
+    vocabulary = table(model={"vocab": {"a": 0}}, added_tokens=added)
+    assert vocabulary.highest == 5_000  # numbered from the vocabulary on
+    assert len(list(id_conflicts(vocabulary, vocabulary.added))) == 5_000
     with pytest.raises(LimitError, match="adds 1,000,000 tokens"):
         table(added_tokens=[0] * 1_000_000)
 
@@ -86,8 +86,8 @@ def test_tokens_of_other_files() -> None:
         AddedToken("a", 3, None, "x/added_tokens.json")
     ]
     decoder = {"7": {"content": "b", "special": True}, "x": {}, "9": 3, "99999999999999": "c"}
-    found = list(added_by("tokenizer_config.json", {"added_tokens_decoder": decoder}))
-    assert found == [AddedToken("b", 7, True, "tokenizer_config.json")]
+    tokens = list(added_by("tokenizer_config.json", {"added_tokens_decoder": decoder}))
+    assert tokens == [AddedToken("b", 7, True, "tokenizer_config.json")]
 
 
 def test_conflicts_between_files_and_with_the_vocabulary() -> None:
@@ -129,17 +129,17 @@ LISTS = ["tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", "tokenizer.
 @given(JSON, st.sampled_from(LISTS))
 def test_any_value_is_tokens_or_an_error(value: object, path: str) -> None:
     try:
-        found = parse_tokenizer(path, json.dumps(value).encode())
+        vocabulary = parse_tokenizer(path, json.dumps(value).encode())
     except HfinspectError:
         return
-    assert all(0 <= number < token_table.MAX_ID for number in found.ids.values())
-    assert list(id_conflicts(found, all_added(found, ()))) is not None
+    assert all(0 <= number < token_table.MAX_ID for number in vocabulary.ids.values())
+    assert list(id_conflicts(vocabulary, all_added(vocabulary, ()))) is not None
 
 
 @given(st.binary(max_size=200), st.sampled_from([*LISTS, "qwen.tiktoken"]))
 def test_any_bytes_are_tokens_or_an_error(data: bytes, path: str) -> None:
     try:
-        found = parse_tokenizer(path, data)
+        vocabulary = parse_tokenizer(path, data)
     except HfinspectError:
         return
-    assert found.highest >= -1
+    assert vocabulary.highest >= -1
