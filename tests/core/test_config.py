@@ -31,21 +31,21 @@ def config(**values: Any) -> ModelConfig:
 
 
 def test_the_first_present_synonym_wins() -> None:
-    found = config(b=2, c=3)
-    assert (found.dim("a", "b", "c"), str(found.dim("a", "b").expr)) == (2, "b")
+    c = config(b=2, c=3)
+    assert (c.dim("a", "b", "c"), str(c.dim("a", "b").expr)) == (2, "b")
     assert config(a=None, b=2).dim("a", "b") == 2  # null is absent
-    assert found.raw("a", "c", "b") == 3
-    assert not found.has("a")
+    assert c.raw("a", "c", "b") == 3
+    assert not c.has("a")
 
 
 def test_sizes() -> None:
-    found = config(a=64, f=64.0, nested={"a": 8}, big=MAX_DIM)
-    assert (found.dim("a"), found.dim("f"), found.dim("big")) == (64, 64, MAX_DIM)
-    assert str(found.section("nested").dim("a").expr) == "nested.a"
-    assert (found.dim("x", default=7), str(found.dim("x", "y", default=7).expr)) == (7, "x")
-    assert found.dim("x", default=2 * found.dim("a")).expr == (2 * found.dim("a")).expr
-    assert found.optional_dim("x") is None
-    assert found.optional_dim("a") == 64
+    c = config(a=64, f=64.0, nested={"a": 8}, big=MAX_DIM)
+    assert (c.dim("a"), c.dim("f"), c.dim("big")) == (64, 64, MAX_DIM)
+    assert str(c.section("nested").dim("a").expr) == "nested.a"
+    assert (c.dim("x", default=7), str(c.dim("x", "y", default=7).expr)) == (7, "x")
+    assert c.dim("x", default=2 * c.dim("a")).expr == (2 * c.dim("a")).expr
+    assert c.optional_dim("x") is None
+    assert c.optional_dim("a") == 64
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_counts_are_bounded_by_what_can_be_listed() -> None:
 
 
 def test_flags() -> None:
-    found = config(t=True, f=False, one=1, zero=0, null=None)
-    assert [found.flag(key, default=False) for key in ("t", "f", "one", "zero")] == [
+    c = config(t=True, f=False, one=1, zero=0, null=None)
+    assert [c.flag(key, default=False) for key in ("t", "f", "one", "zero")] == [
         True,
         False,
         True,
         False,
     ]
-    assert found.flag("absent", default=True) is True
+    assert c.flag("absent", default=True) is True
     # What is written down as null stays None in transformers' configs, and so is false.
-    assert found.flag("null", default=True) is False
-    assert found.with_defaults(null=True, absent=True).flag("null", default=True) is False
-    assert found.with_defaults(null=True, absent=True).flag("absent", default=False) is True
+    assert c.flag("null", default=True) is False
+    assert c.with_defaults(null=True, absent=True).flag("null", default=True) is False
+    assert c.with_defaults(null=True, absent=True).flag("absent", default=False) is True
     wrongs: list[object] = ["true", 2, 1.0, []]
     for wrong in wrongs:
         with pytest.raises(ConfigError, match="true or false"):
@@ -108,44 +108,44 @@ def test_numbers() -> None:
 
 
 def test_lists_of_a_length() -> None:
-    found = config(sizes=[1, 2], one=3, names=["a"], bits=[0, 1])
-    assert found.dims("sizes", count=2) == (1, 2)
-    assert found.dims("one", count=1) == (3,)
+    c = config(sizes=[1, 2], one=3, names=["a"], bits=[0, 1])
+    assert c.dims("sizes", count=2) == (1, 2)
+    assert c.dims("one", count=1) == (3,)
     with pytest.raises(ConfigError, match=r"has 2 entries.*expected 3"):
-        found.dims("sizes", count=3)
+        c.dims("sizes", count=3)
     with pytest.raises(ConfigError, match=r"has 1 entry.*expected 2"):
-        found.strings("names", count=2)
+        c.strings("names", count=2)
     with pytest.raises(ConfigError, match=r"has 2 entries.*expected 1"):
-        found.flags("bits", count=1)
+        c.flags("bits", count=1)
     with pytest.raises(ConfigError, match=r"has 1 entry.*expected 2"):
-        found.strings("absent", default=("a",), count=2)
+        c.strings("absent", default=("a",), count=2)
     with pytest.raises(ConfigError, match="at most 1"):
-        found.dims("sizes", maximum=1)
-    assert found.dims("sizes", least=2) == (1, 2)
+        c.dims("sizes", maximum=1)
+    assert c.dims("sizes", least=2) == (1, 2)
     with pytest.raises(ConfigError, match="expected at least 3"):
-        found.dims("sizes", least=3)
+        c.dims("sizes", least=3)
 
 
 def test_a_word_of_a_few() -> None:
-    found = config(form="plain", other="square")
-    assert found.word("form", "round", "plain") == "plain"
-    assert found.word("absent", "round", "plain") == "round"
-    assert found.word("absent", "round", "plain", default="plain") == "plain"
+    c = config(form="plain", other="square")
+    assert c.word("form", "round", "plain") == "plain"
+    assert c.word("absent", "round", "plain") == "round"
+    assert c.word("absent", "round", "plain", default="plain") == "plain"
     with pytest.raises(ConfigError, match=r"'square'.*expected round or plain"):
-        found.word("other", "round", "plain")
+        c.word("other", "round", "plain")
 
 
 def test_texts_and_lists() -> None:
-    found = config(s="x", n=[1, 2.0], one=3, names=["a"], bits=[True, 0])
-    assert (found.text("s"), found.text("t", default="y")) == ("x", "y")
-    assert (found.dims("n"), found.dims("one"), found.dims("z", default=(4,))) == (
+    texts = config(s="x", n=[1, 2.0], one=3, names=["a"], bits=[True, 0])
+    assert (texts.text("s"), texts.text("t", default="y")) == ("x", "y")
+    assert (texts.dims("n"), texts.dims("one"), texts.dims("z", default=(4,))) == (
         (1, 2),
         (3,),
         (4,),
     )
-    assert str(found.dims("n")[1].expr) == "n[1]"
-    assert found.strings("names") == ("a",)
-    assert found.flags("bits") == (True, False)
+    assert str(texts.dims("n")[1].expr) == "n[1]"
+    assert texts.strings("names") == ("a",)
+    assert texts.flags("bits") == (True, False)
     wrongs: list[tuple[Callable[[ModelConfig], object], object]] = [
         (lambda c: c.text("k"), 1),
         (lambda c: c.dims("k"), "12"),
@@ -161,7 +161,7 @@ def test_texts_and_lists() -> None:
     for get, wrong in wrongs:
         with pytest.raises(ConfigError, match=r"config key k"):
             get(config(k=wrong))
-    for missing in (found.dims, found.strings, found.flags):
+    for missing in (texts.dims, texts.strings, texts.flags):
         with pytest.raises(ConfigError, match="is missing"):
             missing("nowhere")
 
@@ -215,8 +215,8 @@ def test_labels() -> None:
     assert config(_num_labels=5).num_labels == 5
     for model_type in ("bert", "yoso"):  # written, and a trace
         head = {"architectures": [f"{model_type.capitalize()}ForSequenceClassification"]}
-        found = predict({"model_type": model_type, **head, "_num_labels": 5})
-        assert found.tensors[-1].shape == (5,)
+        prediction = predict({"model_type": model_type, **head, "_num_labels": 5})
+        assert prediction.tensors[-1].shape == (5,)
     # As AutoConfig reads them: an explicit number replaces a list of another length.
     assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=5).num_labels == 5
     wrongs: list[object] = [{}, [], 3, "ab"]
@@ -226,11 +226,11 @@ def test_labels() -> None:
 
 
 def test_shares_that_must_be_exact() -> None:
-    found = config(h=12, n=5)
-    assert found.divided(Dim(12, "h"), 4, "h", "n") == 3
+    c = config(h=12, n=5)
+    assert c.divided(Dim(12, "h"), 4, "h", "n") == 3
     for by in (5, 0, -1):
         with pytest.raises(ConfigError, match="n"):
-            found.divided(Dim(12, "h"), by, "h", "n")
+            c.divided(Dim(12, "h"), by, "h", "n")
 
 
 def test_padding_index() -> None:
@@ -250,23 +250,23 @@ def test_numbers_of_the_code() -> None:
 
 @given(JSON)
 def test_any_value_is_taken_or_refused(value: object) -> None:
-    found = config(k=value, id2label=value, architectures=value, model_type=value)
+    c = config(k=value, id2label=value, architectures=value, model_type=value)
     getters: list[Callable[[], object]] = [
-        lambda: found.dim("k", default=1),
-        lambda: found.count("k", default=1),
-        lambda: found.optional_dim("k"),
-        lambda: found.flag("k", default=True),
-        lambda: found.number("k", default=1),
-        lambda: found.text("k"),
-        lambda: found.dims("k", default=(1,)),
-        lambda: found.strings("k", default=()),
-        lambda: found.flags("k", default=()),
-        lambda: found.section("k"),
-        lambda: found.num_labels,
-        lambda: found.architectures,
-        lambda: found.model_type,
-        lambda: found.tied(),
-        lambda: found.padding_idx,
+        lambda: c.dim("k", default=1),
+        lambda: c.count("k", default=1),
+        lambda: c.optional_dim("k"),
+        lambda: c.flag("k", default=True),
+        lambda: c.number("k", default=1),
+        lambda: c.text("k"),
+        lambda: c.dims("k", default=(1,)),
+        lambda: c.strings("k", default=()),
+        lambda: c.flags("k", default=()),
+        lambda: c.section("k"),
+        lambda: c.num_labels,
+        lambda: c.architectures,
+        lambda: c.model_type,
+        lambda: c.tied(),
+        lambda: c.padding_idx,
     ]
     for get in getters:
         with contextlib.suppress(ConfigError):
@@ -341,8 +341,8 @@ def test_a_class_that_releases_save_otherwise() -> None:
     head = {"model_type": "gptj", "architectures": ["GPTJForQuestionAnswering"], "num_labels": 5}
 
     def rows(**more: str) -> int:
-        (found,) = (t for t in predict({**head, **more}).tensors if t.name == "qa_outputs.bias")
-        return found.shape[0]
+        (spec,) = (t for t in predict({**head, **more}).tensors if t.name == "qa_outputs.bias")
+        return spec.shape[0]
 
     assert rows(transformers_version="5.3.0") == 5
     assert rows(transformers_version=f"{REVISED}.0") == rows() == 2

@@ -31,9 +31,9 @@ def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
 @pytest.mark.parametrize("operation", OPERATIONS)
 @given(left=SIZES, right=SIZES)
 def test_integers_keep_their_derivation(operation, left, right) -> None:  # type: ignore[no-untyped-def]
-    found = operation(Dim(left, "a"), Dim(right, "b"))
-    assert found == operation(left, right)
-    assert evaluate(found.expr, {"a": left, "b": right}) == found
+    dim = operation(Dim(left, "a"), Dim(right, "b"))
+    assert dim == operation(left, right)
+    assert evaluate(dim.expr, {"a": left, "b": right}) == dim
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -113,7 +113,7 @@ def test_a_dim_is_an_int_everywhere(dim: Dim | int) -> None:
 
 
 def test_a_named_quantity_is_a_symbol_of_its_own() -> None:
-    found = named(11008, "intermediate_size", "two thirds of 4·hidden_size, rounded up to 256")
-    assert list(symbols((found * 2).expr)) == [
+    dim = named(11008, "intermediate_size", "two thirds of 4·hidden_size, rounded up to 256")
+    assert list(symbols((dim * 2).expr)) == [
         Symbol("intermediate_size", "two thirds of 4·hidden_size, rounded up to 256", 11008)
     ]

@@ -146,7 +146,7 @@ def test_what_is_no_model_is_named(text: str, kind: str) -> None:
 def test_a_file_in_a_directory_that_exists_is_no_repo() -> None:
     """org/model.gguf could be a repo; next to a directory org it is a file that was misspelled."""
     path = "ckpt/model.safetensors"
-    assert parse_ref(path, exists=lambda found: found == "ckpt") == ModelRef(path, path=path)
+    assert parse_ref(path, exists=lambda name: name == "ckpt") == ModelRef(path, path=path)
     assert repo(path) == (path, None, None)
 
 

@@ -74,13 +74,13 @@ KINDS = ("inspection", "explanation", "memory", "audit", "comparison", "predicti
 def test_a_result_is_one_short_line(
     kind: str, hostile: dict[str, Any], largest: dict[str, Any]
 ) -> None:
-    for found in (hostile[kind], largest[kind]):
-        text = repr(found)
+    for result in (hostile[kind], largest[kind]):
+        text = repr(result)
         assert len(text) <= MAX_REPR
         assert text.isprintable()
-        assert text.startswith(f"<{type(found).__name__} ")
+        assert text.startswith(f"<{type(result).__name__} ")
         assert text.endswith(">")
-        assert str(found) == text
+        assert str(result) == text
 
 
 def test_the_line_says_what_it_is(largest: dict[str, Any]) -> None:
@@ -110,8 +110,8 @@ class _Elements(HTMLParser):
 def test_html_is_small_and_escapes_everything(
     kind: str, hostile: dict[str, Any], largest: dict[str, Any]
 ) -> None:
-    for found in (hostile[kind], largest[kind]):
-        text = found._repr_html_()
+    for result in (hostile[kind], largest[kind]):
+        text = result._repr_html_()
         assert len(text.encode()) < 20_000
         elements = _Elements()
         elements.feed(text)
@@ -163,9 +163,9 @@ def test_html_has_bars_and_folds_tables(kind: str, largest: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_markdown_escapes_and_is_what_a_notebook_shows(kind: str, hostile: dict[str, Any]) -> None:
-    found = hostile[kind]
-    text = found.to_markdown()
-    assert text == found._repr_markdown_()
+    result = hostile[kind]
+    text = result.to_markdown()
+    assert text == result._repr_markdown_()
     assert text
     assert not re.search(r"(?<!\\)<(script|b|i)>", text)
     assert "\x1b" not in text
@@ -173,9 +173,9 @@ def test_markdown_escapes_and_is_what_a_notebook_shows(kind: str, hostile: dict[
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_are_hashable(kind: str, hostile: dict[str, Any]) -> None:
-    found = hostile[kind]
-    assert hash(found) == hash(found)
-    assert len({found, found}) == 1
+    result = hostile[kind]
+    assert hash(result) == hash(result)
+    assert len({result, result}) == 1
 
 
 def test_equal_results_have_equal_hashes() -> None:

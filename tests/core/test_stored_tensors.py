@@ -77,9 +77,9 @@ def test_no_name_is_longer_than_the_longest(names: list[str]) -> None:
     by_pattern: dict[str, list[tuple[int, str]]] = {}
     for name, pattern, key in zip(names, *fold_names(names), strict=True):
         by_pattern.setdefault(pattern, []).append((key, name))
-    for pattern, found in by_pattern.items():
-        longest = longest_name(pattern, [key for key, _ in found])
-        assert len(longest) >= max(len(name) for _, name in found)
+    for pattern, entries in by_pattern.items():
+        longest = longest_name(pattern, [key for key, _ in entries])
+        assert len(longest) >= max(len(name) for _, name in entries)
         assert fold_names([longest])[0] == [pattern]
 
 
@@ -123,16 +123,16 @@ def test_a_header_unfolds_to_the_tensors_in_their_order(
         StoredTensor(name, dtype, shape, prod(shape), nbytes, base + start)
         for name, dtype, shape, nbytes, start in rows
     )
-    found = folded(rows, base)
-    assert found == wanted
-    assert tuple(found) == wanted
-    assert hash(found) == hash(wanted)
-    assert list(found.names()) == [tensor.name for tensor in wanted]
-    assert len(found) == len(wanted)
-    assert found.nbytes == sum(tensor.nbytes for tensor in wanted)
-    assert found.starts() == [row[4] for row in rows]
-    assert found.sizes() == [row[3] for row in rows]
-    assert [t.offset for t in found.without_offsets()] == [None] * len(rows)
+    tensors = folded(rows, base)
+    assert tensors == wanted
+    assert tuple(tensors) == wanted
+    assert hash(tensors) == hash(wanted)
+    assert list(tensors.names()) == [tensor.name for tensor in wanted]
+    assert len(tensors) == len(wanted)
+    assert tensors.nbytes == sum(tensor.nbytes for tensor in wanted)
+    assert tensors.starts() == [row[4] for row in rows]
+    assert tensors.sizes() == [row[3] for row in rows]
+    assert [t.offset for t in tensors.without_offsets()] == [None] * len(rows)
 
 
 def test_a_kind_is_kept_once() -> None:
@@ -140,8 +140,8 @@ def test_a_kind_is_kept_once() -> None:
     for name in LAYERS:
         rows.append((name, "BF16", (4, 2), 16, at))
         at += 16
-    found = folded(rows, 8)
-    assert len(found.kinds) == 1
-    assert found.in_order
-    assert found.kinds[0].pattern == "model.layers.%d.mlp.experts.%d.up_proj.weight"
+    tensors = folded(rows, 8)
+    assert len(tensors.kinds) == 1
+    assert tensors.in_order
+    assert tensors.kinds[0].pattern == "model.layers.%d.mlp.experts.%d.up_proj.weight"
     assert not folded([rows[1], rows[0]], 8).in_order

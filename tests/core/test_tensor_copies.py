@@ -34,12 +34,12 @@ def are_made(tensors: object) -> bool:
 
 @pytest.mark.parametrize("more", [{}, {"quantization_config": FP8}])
 def test_a_config_is_answered_without_making_a_tensor(more: dict[str, object]) -> None:
-    found = hfinspect.inspect(expert_model(256, **more))
-    assert isinstance(found.tensors, Copies)
-    assert per_layer(found.tensors)
-    assert found.to_dict()["parameters"] == found.parameters == 671_026_404_352
-    assert len(found.tensors) > 45_000
-    assert not are_made(found.tensors)
+    inspection = hfinspect.inspect(expert_model(256, **more))
+    assert isinstance(inspection.tensors, Copies)
+    assert per_layer(inspection.tensors)
+    assert inspection.to_dict()["parameters"] == inspection.parameters == 671_026_404_352
+    assert len(inspection.tensors) > 45_000
+    assert not are_made(inspection.tensors)
     prediction = hfinspect.predict(expert_model(256))
     assert prediction.active_parameters < prediction.parameters
     assert not are_made(prediction.tensors)
@@ -57,26 +57,26 @@ def test_sums_are_those_of_all_tensors(path: Path) -> None:
 
 
 def test_it_is_a_sequence_equal_to_the_tuple() -> None:
-    found = hfinspect.inspect(MODELS / "gpt2").tensors
-    assert isinstance(found, Copies)
-    again = pickle.loads(pickle.dumps(found))
-    assert found == tuple(found) == again
-    assert (len(found), hash(found), repr(found)) == (148, hash(again), repr(tuple(found)))
-    assert found[0] in found
-    assert found[-1:] == (tuple(found)[-1],)
-    assert found != list(found)
+    tensors = hfinspect.inspect(MODELS / "gpt2").tensors
+    assert isinstance(tensors, Copies)
+    again = pickle.loads(pickle.dumps(tensors))
+    assert tensors == tuple(tensors) == again
+    assert (len(tensors), hash(tensors), repr(tensors)) == (148, hash(again), repr(tuple(tensors)))
+    assert tensors[0] in tensors
+    assert tensors[-1:] == (tuple(tensors)[-1],)
+    assert tensors != list(tensors)
     counts: Counter[TensorInfo] = Counter()
-    for tensor, count in found.counted():
+    for tensor, count in tensors.counted():
         counts[tensor] += count
     assert counts.total() == 148
 
 
 def test_templates_without_tensors_have_no_place() -> None:
-    found = hfinspect.inspect(MODELS / "gpt2").tensors
-    assert isinstance(found, Copies)
-    nothing = found.where(lambda tensor: False)
+    tensors = hfinspect.inspect(MODELS / "gpt2").tensors
+    assert isinstance(tensors, Copies)
+    nothing = tensors.where(lambda tensor: False)
     assert (len(nothing), tuple(nothing), nothing) == (0, (), Copies())
-    assert tuple(Place(Template(list(found)[:0]), "head.").rows()) == ()
+    assert tuple(Place(Template(list(tensors)[:0]), "head.").rows()) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,10 @@ def test_memory_is_summed_without_making_a_tensor(more: dict[str, Any]) -> None:
     """And every sum is that of the tensors one by one."""
     config = expert_model(256)
     request = memory_request(MemoryOptions(**more))
-    found, prediction = hfinspect.inspect(config), hfinspect.predict(config)
-    folded = plan(found, prediction, request)
+    inspection, prediction = hfinspect.inspect(config), hfinspect.predict(config)
+    folded = plan(inspection, prediction, request)
     assert folded.training is not None or folded.fits is not None or folded.weights.per_device
-    assert not any(map(are_made, (found.tensors, prediction.tensors, prediction.specs)))
-    assert plan(replace(found, tensors=tuple(found.tensors)), prediction, request) == folded
+    assert not any(map(are_made, (inspection.tensors, prediction.tensors, prediction.specs)))
+    assert (
+        plan(replace(inspection, tensors=tuple(inspection.tensors)), prediction, request) == folded
+    )

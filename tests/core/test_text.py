@@ -115,11 +115,11 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 @given(st.integers(1, 10**15))
 def test_words_are_within_half_a_percent(number: int) -> None:
     """Three digits; never 1000 of a unit that has a larger one."""
-    found = re.fullmatch(r"([\d.]+) ?([KMBT]?)", rounded_count(number))
-    assert found
-    value = float(found[1]) * UNITS[found[2]]
+    match = re.fullmatch(r"([\d.]+) ?([KMBT]?)", rounded_count(number))
+    assert match
+    value = float(match[1]) * UNITS[match[2]]
     assert abs(value - number) <= number * 0.00501
-    assert float(found[1]) < 1000 or found[2] == "T"
+    assert float(match[1]) < 1000 or match[2] == "T"
 
 
 def test_methods_named_after_a_format_are_spelled_as_it_is() -> None:
