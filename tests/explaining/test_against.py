@@ -29,17 +29,20 @@ MODELS = ROOT / "fixtures" / "models"
 
 def against(model: str, difference: int, **overrides: Any) -> Against:
     exact = hfinspect.explain(MODELS / model, overrides=overrides).parameters
-    found = hfinspect.explain(MODELS / model, overrides=overrides, against=exact + difference)
-    assert found.against is not None
-    assert (found.against.number, found.against.difference) == (exact + difference, difference)
-    return found.against
+    explanation = hfinspect.explain(MODELS / model, overrides=overrides, against=exact + difference)
+    assert explanation.against is not None
+    assert (explanation.against.number, explanation.against.difference) == (
+        exact + difference,
+        difference,
+    )
+    return explanation.against
 
 
 def first(model: str, difference: int, **overrides: Any) -> list[str]:
-    found = against(model, difference, **overrides)
-    for reading in found.readings:
+    other_count = against(model, difference, **overrides)
+    for reading in other_count.readings:
         assert sum(convention.value for convention in reading) == difference
-    return [convention.name for convention in found.readings[0]]
+    return [convention.name for convention in other_count.readings[0]]
 
 
 H, L = 768, 12
@@ -83,8 +86,8 @@ def test_masks() -> None:
 
 
 def test_agreement_needs_no_convention() -> None:
-    found = against("gpt2", 0)
-    assert found.readings == ()
+    other_count = against("gpt2", 0)
+    assert other_count.readings == ()
     exact = hfinspect.explain(MODELS / "gpt2").parameters
     assert (
         "the exact 124,439,808, to the last parameter"
@@ -93,19 +96,19 @@ def test_agreement_needs_no_convention() -> None:
 
 
 def test_when_none_explains_it_says_so() -> None:
-    found = against("gpt2", 1_000_003)
-    assert found.readings == ()
-    assert found.at_most == MAX_CONVENTIONS
+    other_count = against("gpt2", 1_000_003)
+    assert other_count.readings == ()
+    assert other_count.at_most == MAX_CONVENTIONS
     shown = program("explain", MODELS / "gpt2", "--against", "1").out
     assert "no combination of up to" in shown
 
 
 def test_closed_forms_differ_in_the_terms_named() -> None:
-    found = against("gpt2", -1024 * H)
-    assert found.closed is not None
-    assert found.other is not None
-    assert [(t.text, t.right, t.other) for t in found.terms] == [("P·H", "1", "0")]
-    assert found.closed.value - found.other.value == 1024 * H
+    other_count = against("gpt2", -1024 * H)
+    assert other_count.closed is not None
+    assert other_count.other is not None
+    assert [(t.text, t.right, t.other) for t in other_count.terms] == [("P·H", "1", "0")]
+    assert other_count.closed.value - other_count.other.value == 1024 * H
 
 
 @pytest.mark.parametrize("text", ["115,740,736", "115_740_736", "115 740 736", " 115740736 "])
@@ -142,8 +145,8 @@ def test_what_is_no_count_in_python(count: Any) -> None:
     ],
 )
 def test_rounded_counts(text: str, low: int, high: int) -> None:
-    found = parse_count(text)
-    assert (found.text, found.low, found.high, found.rounded) == (text, low, high, True)
+    request = parse_count(text)
+    assert (request.text, request.low, request.high, request.rounded) == (text, low, high, True)
 
 
 @pytest.mark.parametrize(
@@ -152,13 +155,13 @@ def test_rounded_counts(text: str, low: int, high: int) -> None:
 )
 def test_a_rounded_count_fits_what_rounds_to_it(count: str, names: list[str]) -> None:
     """In Python and on the command line; GPT-2 has 124,439,808."""
-    found = hfinspect.explain(MODELS / "gpt2", against=count).against
-    assert found is not None
-    assert found.agrees is not bool(names)
-    assert [c.name for reading in found.readings[:1] for c in reading] == names
-    exact = found.number - found.difference
-    for reading in found.readings:
-        assert found.fits[0] <= exact + sum(c.value for c in reading) < found.fits[1]
+    other_count = hfinspect.explain(MODELS / "gpt2", against=count).against
+    assert other_count is not None
+    assert other_count.agrees is not bool(names)
+    assert [c.name for reading in other_count.readings[:1] for c in reading] == names
+    exact = other_count.number - other_count.difference
+    for reading in other_count.readings:
+        assert other_count.fits[0] <= exact + sum(c.value for c in reading) < other_count.fits[1]
     shown = program("explain", MODELS / "gpt2", "--against", count).out
     assert f"your count    {count}: from " in shown
     assert ("the exact 124,439,808 rounds to it" in shown) is not bool(names)
@@ -166,11 +169,11 @@ def test_a_rounded_count_fits_what_rounds_to_it(count: str, names: list[str]) ->
 
 def test_a_rounded_count_is_never_a_coincidence() -> None:
     """117M is the first GPT's: GPT-2 with a layer less has it by chance."""
-    found = hfinspect.explain(MODELS / "gpt2", against="117M").against
-    assert found is not None
-    assert found.readings == ()
-    assert found.known is not None
-    assert (found.known.name, found.known.value) == ("openai-gpt", 116_534_784)
+    other_count = hfinspect.explain(MODELS / "gpt2", against="117M").against
+    assert other_count is not None
+    assert other_count.readings == ()
+    assert other_count.known is not None
+    assert (other_count.known.name, other_count.known.value) == ("openai-gpt", 116_534_784)
     shown = program("explain", MODELS / "gpt2", "--against", "117M").out
     assert "best reading  none: no usual convention gives it; openai-gpt has 116.5 M" in shown
     assert (
@@ -208,9 +211,9 @@ def test_what_files_hold_and_the_class_does_not(tmp_path: Path) -> None:
     write_config(tmp_path, config)
     write_safetensors(tmp_path / "model.safetensors", {**tensors, "made.up": ("F32", (7, 11))})
     exact = predict(config).parameters
-    found = hfinspect.explain(tmp_path, against=exact + 77).against
-    assert found is not None
-    assert [c.name for c in found.readings[0]] == ["not-loaded"]
+    other_count = hfinspect.explain(tmp_path, against=exact + 77).against
+    assert other_count is not None
+    assert [c.name for c in other_count.readings[0]] == ["not-loaded"]
 
 
 def test_the_best_reading_comes_first() -> None:
@@ -224,8 +227,8 @@ def test_the_best_reading_comes_first() -> None:
 @given(st.text(max_size=30))
 def test_counts_parse_or_are_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
-        found = parse_count(text)
-        assert 0 <= found.low <= found.number < found.high
+        request = parse_count(text)
+        assert 0 <= request.low <= request.number < request.high
 
 
 # ---- the search
@@ -252,9 +255,9 @@ def test_the_search_finds_the_smallest_sets(ways: list[Counting], difference: in
                 and sum(w.delta.value for w in chosen) == difference
             ):
                 sizes.append(size)
-    found = readings(ways, difference)
-    assert {len(reading) for reading in found} == ({min(sizes)} if sizes else set())
-    for reading in found:
+    sets = readings(ways, difference)
+    assert {len(reading) for reading in sets} == ({min(sizes)} if sizes else set())
+    for reading in sets:
         assert sum(w.delta.value for w in reading) == difference
 
 

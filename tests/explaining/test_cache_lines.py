@@ -73,25 +73,25 @@ def test_the_formulas_come_to_memorys_number(path: Path) -> None:
             with pytest.raises(NothingToInspectError):
                 hfinspect.explain_cache(config, **asked)
             continue
-        found = hfinspect.explain_cache(config, **asked)
-        conforms(found.to_dict(), "cache")
-        assert found.cache == sized.cache
-        letters = {letter.letter: letter.value for letter in found.letters}
-        for line in found.lines:
+        derivation = hfinspect.explain_cache(config, **asked)
+        conforms(derivation.to_dict(), "cache")
+        assert derivation.cache == sized.cache
+        letters = {letter.letter: letter.value for letter in derivation.letters}
+        for line in derivation.lines:
             assert value_of(line.elements.tree, letters) == line.elements.value
             if "row" in line.width:
                 continue
             elements = line.elements.value * line.rows
             assert ceil(elements * Fraction(line.width)) == line.nbytes
-        assert sum(line.nbytes for line in found.lines) == sized.cache.nbytes
+        assert sum(line.nbytes for line in derivation.lines) == sized.cache.nbytes
 
 
 def test_llama() -> None:
-    found = hfinspect.explain_cache(str(MODELS / "llama-3-8b"))
-    (line,) = found.lines
+    derivation = hfinspect.explain_cache(str(MODELS / "llama-3-8b"))
+    (line,) = derivation.lines
     assert (line.elements.text, line.elements.numbers) == ("2·L·G·d_k", "2·32·8·128")
     assert (line.rows_formula, line.rows, line.width) == ("b·N", 8192, "2")
-    assert line.nbytes == found.cache.nbytes == 1_073_741_824
+    assert line.nbytes == derivation.cache.nbytes == 1_073_741_824
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_llama() -> None:
     ],
 )
 def test_windows_are_rows_of_their_own(engine: str, rows: str) -> None:
-    found = hfinspect.explain_cache(GPT_OSS, context=100_000, engine=engine)
-    assert [line.layers for line in found.lines] == ["18 of 36", "18 of 36"]
-    assert {line.elements.text for line in found.lines} == {"36·G·d_k"}
-    assert rows in [line.rows_formula for line in found.lines]
-    assert {letter.letter: letter.value for letter in found.letters}["W"] == 128
+    derivation = hfinspect.explain_cache(GPT_OSS, context=100_000, engine=engine)
+    assert [line.layers for line in derivation.lines] == ["18 of 36", "18 of 36"]
+    assert {line.elements.text for line in derivation.lines} == {"36·G·d_k"}
+    assert rows in [line.rows_formula for line in derivation.lines]
+    assert {letter.letter: letter.value for letter in derivation.letters}["W"] == 128
 
 
 def test_keys_and_values_in_two_dtypes() -> None:
@@ -165,7 +165,7 @@ def test_nonsense_is_exit_2(wrong: tuple[str, ...]) -> None:
 
 
 def test_a_notebook_shows_it() -> None:
-    found = hfinspect.explain_cache(str(MODELS / "llama-3-8b"))
-    assert "1,073,741,824 bytes" in repr(found)
-    assert "<table" in found._repr_html_()
-    assert "2·L·G·d" in found.to_markdown()
+    derivation = hfinspect.explain_cache(str(MODELS / "llama-3-8b"))
+    assert "1,073,741,824 bytes" in repr(derivation)
+    assert "<table" in derivation._repr_html_()
+    assert "2·L·G·d" in derivation.to_markdown()

@@ -185,8 +185,8 @@ def test_differences_are_named_tensor_by_tensor(tmp_path: Path) -> None:
     content["transformer.wpe.weight"] = ("F32", (16, 4))
     e = held(tmp_path, content)
     assert e.measured is not None
-    found = {d.tensor: d.parameters for d in e.measured.differences}
-    assert found == {
+    differences = {d.tensor: d.parameters for d in e.measured.differences}
+    assert differences == {
         "transformer.h.1.attn.c_proj.bias": -4,
         "transformer.h.0.adapter.weight": 12,
         "transformer.wpe.weight": 32,
@@ -194,7 +194,7 @@ def test_differences_are_named_tensor_by_tensor(tmp_path: Path) -> None:
     assert e.measured.unexplained == 0
     assert e.measured.parameters == e.parameters + 40
     shown = program("explain", tmp_path).out
-    assert all(name in shown for name in found)
+    assert all(name in shown for name in differences)
     assert program("explain", tmp_path, "--source", "config").out.count("in the files") == 0
 
 
@@ -322,10 +322,10 @@ def test_hundreds_of_millions_are_meant_to_the_ten() -> None:
 @pytest.mark.parametrize("model", ["gpt2", "deepseek-v3", "bert-one-layer"])
 def test_json_is_as_its_schema_says(model: str) -> None:
     done = program("explain", MODELS / model, "--format", "json", "--against", "1000")
-    found = json.loads(done.out)
-    conforms(found, "explanation")
-    assert found["parameters"] == hfinspect.inspect(MODELS / model).parameters
-    assert found["sections"][0]["rows"][0]["formula"]["tree"] is not None
+    document = json.loads(done.out)
+    conforms(document, "explanation")
+    assert document["parameters"] == hfinspect.inspect(MODELS / model).parameters
+    assert document["sections"][0]["rows"][0]["formula"]["tree"] is not None
 
 
 def test_depths() -> None:

@@ -48,12 +48,12 @@ def test_bloom() -> None:
     assert letters["L"] == ("n_layer", 24)
     before, layer, after = e.sections
     assert rows(before)["word_embeddings"] == ("V·H", 94_504_960)
-    found = rows(layer)
-    assert found["query_key_value"] == ("3·H² + 3·H", 12_589_056)
-    assert found["dense"] == ("H² + H", 4_196_352)
-    assert found["self_attention"] == ("4·H² + 4·H", 16_785_408)
-    assert found["mlp"] == ("8·H² + 5·H", 33_564_672)
-    assert (found["dense_h_to_4h"][1], found["dense_4h_to_h"][1]) == (16_785_408, 16_779_264)
+    row_of = rows(layer)
+    assert row_of["query_key_value"] == ("3·H² + 3·H", 12_589_056)
+    assert row_of["dense"] == ("H² + H", 4_196_352)
+    assert row_of["self_attention"] == ("4·H² + 4·H", 16_785_408)
+    assert row_of["mlp"] == ("8·H² + 5·H", 33_564_672)
+    assert (row_of["dense_h_to_4h"][1], row_of["dense_4h_to_h"][1]) == (16_785_408, 16_779_264)
     assert layer.copies == 24
     shares = {share.component: share.value for share in e.shares}
     assert shares["attention"] == 402_849_792
@@ -71,12 +71,12 @@ def test_bloom() -> None:
 def test_bert_base() -> None:
     e = explained("bert-base-uncased")
     before, layer, _ = e.sections
-    found = rows(before)
-    assert found["embeddings"][1] == 23_837_184
-    assert found["word_embeddings"] == ("V·H", 23_440_896)
-    assert found["position_embeddings"] == ("P·H", 393_216)
-    assert found["token_type_embeddings"] == ("T·H", 1_536)
-    assert found["LayerNorm"] == ("2·H", 1_536)
+    row_of = rows(before)
+    assert row_of["embeddings"][1] == 23_837_184
+    assert row_of["word_embeddings"] == ("V·H", 23_440_896)
+    assert row_of["position_embeddings"] == ("P·H", 393_216)
+    assert row_of["token_type_embeddings"] == ("T·H", 1_536)
+    assert row_of["LayerNorm"] == ("2·H", 1_536)
     assert (layer.value, layer.parameters) == (7_087_872, 85_054_464)
     assert per_layer(layer) == {"attention": 2_362_368, "mlp": 4_722_432, "norm": 3_072}
     counts = {count.name: count.value for count in e.counts}
@@ -145,10 +145,10 @@ def test_gpt3() -> None:
 def test_llama_3() -> None:
     e = explained("llama-3-8b")
     assert e.parameters == 8_030_261_248
-    found = rows(e.sections[1])
-    assert found["q_proj"] == ("H²", 16_777_216)
-    assert found["k_proj"] == ("G·H·d_k", 4_194_304)
-    assert found["mlp"] == ("3·H·I", 176_160_768)
+    row_of = rows(e.sections[1])
+    assert row_of["q_proj"] == ("H²", 16_777_216)
+    assert row_of["k_proj"] == ("G·H·d_k", 4_194_304)
+    assert row_of["mlp"] == ("3·H·I", 176_160_768)
     (attention,) = e.attention
     assert "grouped-query" in attention.sentence
     heads = {

@@ -38,9 +38,9 @@ CLASSES = 1
 
 def configs(family: str) -> Iterator[dict[str, Any]]:
     """A recorded config of some classes of a family, small ones first."""
-    found = sorted(recordings.of(family).items(), key=lambda item: "default" in item[0])
+    cases = sorted(recordings.of(family).items(), key=lambda item: "default" in item[0])
     seen: set[str] = set()
-    for _, record in found:
+    for _, record in cases:
         if record["architecture"] not in seen and len(seen) < CLASSES:
             seen.add(record["architecture"])
             spellings = recordings.spellings(record)
@@ -53,16 +53,16 @@ def explanation_of(config: dict[str, Any], prediction: Prediction) -> Explanatio
     return explained("config", inspection, Derivation(prediction, config))
 
 
-def formulas(found: Any) -> Iterator[Formula]:
+def formulas(explanation: Any) -> Iterator[Formula]:
     """Every formula anywhere in an explanation."""
-    if isinstance(found, Formula):
-        yield found
-    elif isinstance(found, tuple):
-        for item in found:
+    if isinstance(explanation, Formula):
+        yield explanation
+    elif isinstance(explanation, tuple):
+        for item in explanation:
             yield from formulas(item)
-    elif hasattr(found, "__dataclass_fields__"):
-        for name in found.__dataclass_fields__:
-            yield from formulas(getattr(found, name))
+    elif hasattr(explanation, "__dataclass_fields__"):
+        for name in explanation.__dataclass_fields__:
+            yield from formulas(getattr(explanation, name))
 
 
 @pytest.mark.parametrize("family", one_of(3, FAMILIES))

@@ -60,18 +60,18 @@ def test_shapes_are_written_as_people_write_them(shape: tuple[int, ...], text: s
 
 def test_width_of_a_head_has_a_name() -> None:
     """hidden / heads that does not cancel is head_dim, with both its keys."""
-    found = with_widths(of_shape((H, 4 * (H // HEADS))))
-    (width,) = [q for q in found.quantities() if q.quotient]
+    polynomial = with_widths(of_shape((H, 4 * (H // HEADS))))
+    (width,) = [q for q in polynomial.quantities() if q.quotient]
     assert (width.name, width.value) == ("head_dim", 64)
     assert [q.name for q in width.quotient] == ["hidden_size", "num_attention_heads"]
-    assert written(found) == "4·H·d_k"
+    assert written(polynomial) == "4·H·d_k"
 
 
 def test_inexact_division_is_a_quantity_of_its_own() -> None:
     """Rounding down cannot be expanded: the quotient keeps its definition."""
-    found = of_size((H + 1) // HEADS)
-    (quantity,) = found.quantities()
-    assert found.value == 769 // 12 == quantity.value
+    polynomial = of_size((H + 1) // HEADS)
+    (quantity,) = polynomial.quantities()
+    assert polynomial.value == 769 // 12 == quantity.value
     assert quantity.definition == "(hidden_size + 1) // num_attention_heads, rounded down"
 
 

@@ -26,5 +26,5 @@ COGVLM = {
 
 
 def test_it_is_explained_without_a_pooler_of_the_base() -> None:
-    found = hfinspect.explain(COGVLM, against=1)
-    assert found.parameters == hfinspect.inspect(COGVLM).parameters
+    explanation = hfinspect.explain(COGVLM, against=1)
+    assert explanation.parameters == hfinspect.inspect(COGVLM).parameters
