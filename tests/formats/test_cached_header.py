@@ -50,9 +50,9 @@ def test_a_header_comes_back_as_it_was(
         header = header_of_mapping("m", entries)
     else:
         header = parse_header("m", json.dumps({**entries, "__metadata__": {"a": "b"}}).encode())
-    [found] = unpack_headers(pack_headers([CachedHeader(header, size)])) or []
-    assert found == CachedHeader(header, size)
-    assert judged(found.header) == judged(header)
+    [cached_header] = unpack_headers(pack_headers([CachedHeader(header, size)])) or []
+    assert cached_header == CachedHeader(header, size)
+    assert judged(cached_header.header) == judged(header)
 
 
 def judged(header: Header) -> object:
@@ -63,8 +63,8 @@ def judged(header: Header) -> object:
 
 
 def test_several_are_apart_and_small() -> None:
-    found = unpack_headers(PACKED)
-    assert found == [CachedHeader(HEADER, 1000), CachedHeader(HEADER, None)]
+    cached_headers = unpack_headers(PACKED)
+    assert cached_headers == [CachedHeader(HEADER, 1000), CachedHeader(HEADER, None)]
     many = {f"layers.{n}.w": ("F32", (2,)) for n in range(5_000)}
     text = header_text(safetensors_header(many))
     packed = pack_headers([CachedHeader(parse_header("m", text), None)])
@@ -93,9 +93,9 @@ def test_no_damage_is_believed() -> None:
     for at in range(len(PACKED)):
         for bit in (1 << at % 8, 0x80):
             data = PACKED[:at] + bytes([PACKED[at] ^ bit]) + PACKED[at + 1 :]
-            found = unpack_headers(data)
-            assert found is None or all(sound(one.header) for one in found)
-            believed += found is not None
+            cached_headers = unpack_headers(data)
+            assert cached_headers is None or all(sound(one.header) for one in cached_headers)
+            believed += cached_headers is not None
         assert unpack_headers(PACKED[:at]) is None
     assert unpack_headers(PACKED + b"\0") is None
     # A digit of a size, a letter of a name: as plausible as in a header; the digest guards them.

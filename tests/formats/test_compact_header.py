@@ -39,15 +39,15 @@ def parsed(text: bytes) -> Header | None:
 
 
 def test_a_header_of_the_library_takes_the_quick_way() -> None:
-    found = compact_header(GOOD)
-    assert found is not None
-    assert found.names == ["a.0.w", "b", "é"]
-    assert [found.meaning[form] for form in found.forms] == [
+    compact = compact_header(GOOD)
+    assert compact is not None
+    assert compact.names == ["a.0.w", "b", "é"]
+    assert [compact.meaning[form] for form in compact.forms] == [
         ("F32", (2, 3)),
         ("BF16", ()),
         ("I8", (0,)),
     ]
-    assert (found.starts, found.stops) == ([0, 24, 26], [24, 26, 26])
+    assert (compact.starts, compact.stops) == ([0, 24, 26], [24, 26, 26])
     assert parsed(GOOD) == decoded(GOOD)
 
 

@@ -36,9 +36,9 @@ def texts(data: bytes) -> dict[str, bytes]:
 
 def test_what_keras_writes() -> None:
     for data in (SMALL, LARGE):
-        found = texts(data)
-        assert found["backend"].rstrip(b"\0") == b"torch"
-        assert json.loads(found["model_config"].rstrip(b"\0"))["class_name"] == "Sequential"
+        attributes = texts(data)
+        assert attributes["backend"].rstrip(b"\0") == b"torch"
+        assert json.loads(attributes["model_config"].rstrip(b"\0"))["class_name"] == "Sequential"
 
 
 def test_a_text_in_the_header_and_one_in_a_heap() -> None:

@@ -60,9 +60,11 @@ def test_a_sparse_10_gb_bin_costs_four_requests_and_less_than_a_megabyte(
     archive = stored(sparse_archive(300, 10**10))
     repo = hub.add("org/model", {"pytorch_model.bin": archive, **beside})
     repo.tags["v1"] = repo.sha
-    found = hfinspect.inspect("org/model", revision=revision, token=False, endpoint=hub.endpoint)
-    assert len(found.tensors) == 300
-    assert "torch-magic" not in {finding.rule for finding in found.findings}
+    inspection = hfinspect.inspect(
+        "org/model", revision=revision, token=False, endpoint=hub.endpoint
+    )
+    assert len(inspection.tensors) == 300
+    assert "torch-magic" not in {finding.rule for finding in inspection.findings}
     assert len(hub.meter.requests) <= 4
     assert hub.meter.count("cdn") == 1
     assert hub.meter.sent() < 1_000_000
@@ -79,8 +81,8 @@ def test_sharded_bins_cost_two_requests_each(hub: HubServer, shards: int) -> Non
     index = {"weight_map": {f"shard{n}.0.weight": name for n, name in enumerate(names)}}
     files["pytorch_model.bin.index.json"] = json.dumps(index).encode()
     hub.add("org/model", {**files, "config.json": CONFIG})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
-    assert len(found.tensors) == 300 * shards
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert len(inspection.tensors) == 300 * shards
     assert len(hub.meter.requests) <= 2 + 2 * shards
     assert hub.meter.sent() < 1_000_000 * shards
 

@@ -56,8 +56,10 @@ def test_bytes_come_out_as_they_are(protocol: int) -> None:
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_python_2_and_3_names_are_the_same_name(protocol: int) -> None:
-    found = scan_pickle(pickle.dumps([eval, collections.OrderedDict, os.getcwd], protocol)).globals
-    assert [(one.module, one.name) for one in found] == [
+    pickle_names = scan_pickle(
+        pickle.dumps([eval, collections.OrderedDict, os.getcwd], protocol)
+    ).globals
+    assert [(one.module, one.name) for one in pickle_names] == [
         ("builtins", "eval"),
         ("collections", "OrderedDict"),
         ("posix", "getcwd"),

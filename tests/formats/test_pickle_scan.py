@@ -54,8 +54,8 @@ def test_a_bare_instance_is_made_and_a_call_is_not() -> None:
 
 @pytest.mark.parametrize("protocol", [0, 1])
 def test_old_protocols_make_bare_instances_by_copyreg(protocol: int) -> None:
-    found = scan_pickle(pickle.dumps(_Plain(), protocol)).globals
-    assert [(item.name, item.use) for item in found] == [
+    pickle_names = scan_pickle(pickle.dumps(_Plain(), protocol)).globals
+    assert [(item.name, item.use) for item in pickle_names] == [
         ("_reconstructor", SETTLED),
         ("_Plain", MADE),
         ("object", SETTLED),
@@ -103,8 +103,8 @@ def test_what_is_not_followed_is_an_error_under_any_name(
     code: bytes, file: str, tmp_path: Path
 ) -> None:
     (tmp_path / file).write_bytes(code + b".")
-    found = hfinspect.audit(str(tmp_path))
-    assert "HI403" in {item.code for item in found.findings if item.severity == "error"}
+    audit_result = hfinspect.audit(str(tmp_path))
+    assert "HI403" in {item.code for item in audit_result.findings if item.severity == "error"}
 
 
 def test_bytes_that_no_unpickler_takes_are_no_pickle() -> None:
@@ -251,8 +251,8 @@ def test_any_bytes_are_scanned_or_refused_in_our_words(magic: bytes, tail: bytes
 @pytest.mark.parametrize("protocol", [0, 1, 2])
 def test_an_old_pickle_is_no_other_format(file: str, protocol: int, tmp_path: Path) -> None:
     (tmp_path / file).write_bytes(pickle.dumps({"a": [1, 2]}, protocol))
-    found = hfinspect.audit(str(tmp_path))
-    assert "HI127" not in {item.code for item in found.findings}
+    audit_result = hfinspect.audit(str(tmp_path))
+    assert "HI127" not in {item.code for item in audit_result.findings}
 
 
 def test_inspecting_counts_next_to_an_unknown_name_and_points_to_the_audit(tmp_path: Path) -> None:
@@ -261,9 +261,9 @@ def test_inspecting_counts_next_to_an_unknown_name_and_points_to_the_audit(tmp_p
 
     content = state({"a.weight": tensor("0", (2, 2)), "extra": call("my.Odd").code})
     (tmp_path / "pytorch_model.bin").write_bytes(torch_zip(content, {"0": 16}))
-    found = hfinspect.inspect(str(tmp_path))
-    assert found.parameters == 4
-    assert any("my.Odd" in f.text and "an audit says" in f.text for f in found.findings)
+    inspection = hfinspect.inspect(str(tmp_path))
+    assert inspection.parameters == 4
+    assert any("my.Odd" in f.text and "an audit says" in f.text for f in inspection.findings)
 
 
 NAMESPACE = name("argparse.Namespace").code + b")\x81"

@@ -62,7 +62,7 @@ def test_unknown_dtype_is_sized_by_its_offsets_and_said() -> None:
 
 def test_unknown_dtype_of_no_bytes_is_said_too() -> None:
     text = json.dumps({"a": {"dtype": "F5_E1M3", "shape": [2], "data_offsets": [0, 0]}}).encode()
-    assert "dtype" in [found.rule for found in shard_from_header("a", text, None).findings]
+    assert "dtype" in [finding.rule for finding in shard_from_header("a", text, None).findings]
 
 
 def test_one_read_suffices_where_the_guess_covers_the_header() -> None:
@@ -228,12 +228,12 @@ def test_findings_are_bounded_and_the_rest_counted() -> None:
 
 
 def test_the_worst_of_what_is_left_out_is_kept() -> None:
-    found = FindingList("x")
+    findings = FindingList("x")
     many: list[Severity] = ["note"]
     last: list[Severity] = ["warning", "note"]
     for severity in many * MAX_FINDINGS + last:
-        found.add("r", "t", None, severity)
-    assert found.listed()[-1].severity == "warning"
+        findings.add("r", "t", None, severity)
+    assert findings.listed()[-1].severity == "warning"
 
 
 def test_headers_of_nothing_but_values_are_refused_before_decoding(

@@ -105,14 +105,14 @@ def test_quantised_tensors_count_their_weights(
     assert weight.nbytes == nbytes
     assert rules(read(data)) == {"compound-tensor"}
     (tmp_path / "pytorch_model.bin").write_bytes(data)
-    found = hfinspect.inspect(tmp_path)
-    assert (found.parameters, found.bookkeeping) == (count, 2 * shape[0])
-    roles = {tensor.name: tensor.role for tensor in found.tensors}
+    inspection = hfinspect.inspect(tmp_path)
+    assert (inspection.parameters, inspection.bookkeeping) == (count, 2 * shape[0])
+    roles = {tensor.name: tensor.role for tensor in inspection.tensors}
     assert roles.pop("weight") is Role.PARAMETER
     assert set(roles.values()) == {Role.QUANTIZATION}
-    assert found.quantization is not None
-    assert found.quantization.bits == bits
-    assert found.quantization.weight_bits == (8 * nbytes, count)
+    assert inspection.quantization is not None
+    assert inspection.quantization.bits == bits
+    assert inspection.quantization.weight_bits == (8 * nbytes, count)
 
 
 def test_a_quantised_storage_that_is_too_small_is_found() -> None:
@@ -144,13 +144,13 @@ def makers() -> dict[str, Callable[[Any], Any]]:
     names = """bfloat16 bool complex32 complex64 complex128 float16 float32 float64 float8_e4m3fn
         float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 int8 int16
         int32 int64 uint8 uint16 uint32 uint64 bits8 bits16 bits1x8 bits2x4 bits4x2""".split()
-    found: dict[str, Callable[[Any], Any]] = {name: partial(_empty, name) for name in names}
+    maker_of: dict[str, Callable[[Any], Any]] = {name: partial(_empty, name) for name in names}
     for name in ("qint8", "quint8", "qint32"):
-        found[name] = partial(_by_tensor, name)
+        maker_of[name] = partial(_by_tensor, name)
     for name in ("quint4x2", "quint2x4"):
         for shape in ((4, 8), (3, 7)):
-            found[f"{name} {shape}"] = partial(_by_channel, name, shape)
-    return found
+            maker_of[f"{name} {shape}"] = partial(_by_channel, name, shape)
+    return maker_of
 
 
 def _empty(name: str, torch: Any) -> Any:

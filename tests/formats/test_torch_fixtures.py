@@ -41,10 +41,10 @@ def test_tensors_are_those_that_torch_loads(case: str) -> None:
         return
     assert set(tensors) == set(expected)
     for name, row in expected.items():
-        found = tensors[name]
-        assert found.dtype == TORCH_DTYPES[row["dtype"]]
-        assert list(found.shape) == row["shape"]
-        assert found.elements == row["elements"]
+        tensor = tensors[name]
+        assert tensor.dtype == TORCH_DTYPES[row["dtype"]]
+        assert list(tensor.shape) == row["shape"]
+        assert tensor.elements == row["elements"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -53,12 +53,12 @@ def test_equal_storage_means_exactly_the_same_bytes(case: str) -> None:
     for shard in read(case):
         for tensor in shard.tensors:
             groups.setdefault((shard.file, tensor.storage), []).append(tensor.name)
-    found = sorted(
+    groups_found = sorted(
         sorted(names) for (_, key), names in groups.items() if key is not None and len(names) > 1
     )
     expected = facts(case)["same_bytes"]
     if case != "torch-optimizer":
-        assert found == expected
+        assert groups_found == expected
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -83,7 +83,7 @@ def test_what_torch_saves_is_read_as_torch_loads_it(
     data = buffer.getvalue()
     shard = FORMAT.read_header(MeteredReader("x.bin", data))
     assert [t.name for t in shard.tensors] == list(loaded)
-    found: dict[Extent | None, list[str]] = {}
+    names_of: dict[Extent | None, list[str]] = {}
     for tensor in shard.tensors:
         theirs = loaded[tensor.name]
         assert tensor.dtype == TORCH_DTYPES[str(theirs.dtype).removeprefix("torch.")]
@@ -93,7 +93,7 @@ def test_what_torch_saves_is_read_as_torch_loads_it(
         if first is not None:
             assert tensor.offset is not None
             assert data[tensor.offset :].startswith(bytes.fromhex(first))
-        found.setdefault(tensor.storage, []).append(tensor.name)
-    found.pop(None, None)
-    assert sorted(sorted(names) for names in found.values() if len(names) > 1) == groups
+        names_of.setdefault(tensor.storage, []).append(tensor.name)
+    names_of.pop(None, None)
+    assert sorted(sorted(names) for names in names_of.values() if len(names) > 1) == groups
     assert not [f for f in shard.findings if f.severity == "error"]

@@ -42,8 +42,8 @@ SAME = {
 
 
 def differences(data: bytes) -> list[str]:
-    directories, found = read_directories(Windows(BytesReader("x.bin", data)))
-    return found + [text for directory in directories for text in name_doubts(directory)]
+    directories, names = read_directories(Windows(BytesReader("x.bin", data)))
+    return names + [text for directory in directories for text in name_doubts(directory)]
 
 
 @pytest.mark.parametrize("trick", [t for t in TRICKS if t.title not in SAME], ids=lambda t: t.title)
@@ -150,8 +150,8 @@ def test_local_headers_of_all_members_are_those_of_the_directory(how: str, tmp_p
     at = _local(bytes(data), b"archive/data/0") + offset
     data[at : at + len(piece)] = piece
     (tmp_path / "pytorch_model.bin").write_bytes(data)
-    found = [f for f in hfinspect.audit(tmp_path).findings if f.code == "HI403"]
-    assert [(f.severity, "local header" in f.text) for f in found] == [("error", True)]
+    findings = [f for f in hfinspect.audit(tmp_path).findings if f.code == "HI403"]
+    assert [(f.severity, "local header" in f.text) for f in findings] == [("error", True)]
 
 
 def test_sizes_that_follow_the_data_are_no_difference(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_on_the_hub_local_headers_of_unread_members_are_said_to_be_unchecked(
     hub: HubServer,
 ) -> None:
     hub.add("org/m", {"pytorch_model.bin": state_zip(SHAPES)})
-    found = hfinspect.audit("org/m", client=client(hub)).unchecked
-    assert any("local headers" in item.what for item in found)
+    uncheckeds = hfinspect.audit("org/m", client=client(hub)).unchecked
+    assert any("local headers" in item.what for item in uncheckeds)
 
 
 @pytest.mark.parametrize("count", [0, 3])
@@ -213,9 +213,9 @@ def test_members_behind_those_that_are_counted_are_looked_at(count: int, tmp_pat
     struct.pack_into("<2H", data, end + 8, count, count)
     for file in ("pytorch_model.bin", "model.mar"):
         (tmp_path / file).write_bytes(data)
-    found = hfinspect.audit(tmp_path).findings
+    findings = hfinspect.audit(tmp_path).findings
     for file in ("pytorch_model.bin", "model.mar"):
-        codes = {f.code for f in found if f.file == file and f.severity == "error"}
+        codes = {f.code for f in findings if f.file == file and f.severity == "error"}
         assert {"HI401", "HI403"} <= codes
     (tmp_path / "pytorch_model.bin").rename(tmp_path / "model.pt")
     with pytest.raises(HfinspectError):
