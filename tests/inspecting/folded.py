@@ -60,9 +60,9 @@ def both(
     )
 
 
-def check_equal(found: Both) -> None:
+def check_equal(models: Both) -> None:
     """Every number, name and order is the same."""
-    one, other = found
+    one, other = models
     assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
     assert per_layer(one.tensors) == per_layer(other.tensors)
     assert len(one.tensors) == len(other.tensors)

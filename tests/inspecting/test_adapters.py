@@ -69,23 +69,23 @@ def write_base(root: Path) -> Path:
     return root
 
 
-def check(found: Inspection, base: int | None) -> None:
-    adapter = found.adapter
+def check(inspection: Inspection, base: int | None) -> None:
+    adapter = inspection.adapter
     assert adapter is not None
-    assert (found.layout, found.parameters) == ("adapter", OWN)
+    assert (inspection.layout, inspection.parameters) == ("adapter", OWN)
     assert (adapter.type, adapter.rank, adapter.alpha) == ("LORA", RANK, 16)
     assert adapter.targets == ("q_proj", "v_proj")
     assert adapter.base_parameters == base
-    assert found.components["attention"].parameters == OWN
-    assert {tensor.layer for tensor in found.tensors} == {0, 1}
-    conforms(found.to_dict(tensors=True))
+    assert inspection.components["attention"].parameters == OWN
+    assert {tensor.layer for tensor in inspection.tensors} == {0, 1}
+    conforms(inspection.to_dict(tensors=True))
 
 
 def test_an_adapter_and_its_base_beside_it(tmp_path: Path) -> None:
     base = write_base(tmp_path / "base")
-    found = hfinspect.inspect(write_adapter(tmp_path / "adapter", str(base)))
-    check(found, SIZE)
-    assert found.findings == ()
+    inspection = hfinspect.inspect(write_adapter(tmp_path / "adapter", str(base)))
+    check(inspection, SIZE)
+    assert inspection.findings == ()
     shown = run(str(tmp_path / "adapter")).out
     assert "LORA, rank 4, alpha 16, on q_proj, v_proj" in shown
     assert f"{SIZE:,}" in shown
@@ -120,9 +120,9 @@ def test_a_base_on_the_hub(hub: HubServer, tmp_path: Path) -> None:
 @pytest.mark.posix
 @pytest.mark.parametrize("base", ["org/gone", "../../etc", "no such base", "/dev/null"])
 def test_a_base_out_of_reach_is_a_note(base: str, hub: HubServer, tmp_path: Path) -> None:
-    found = hfinspect.inspect(write_adapter(tmp_path / "adapter", base), client=client(hub))
-    check(found, None)
-    notes = [finding for finding in found.findings if finding.rule == "base-model"]
+    inspection = hfinspect.inspect(write_adapter(tmp_path / "adapter", base), client=client(hub))
+    check(inspection, None)
+    notes = [finding for finding in inspection.findings if finding.rule == "base-model"]
     assert [note.severity for note in notes] == ["note"]
 
 
@@ -154,9 +154,9 @@ def test_settings_of_no_sense(value: object, tmp_path: Path) -> None:
     write_safetensors(tmp_path / "adapter_model.safetensors", lora())
     odd = {key: value for key in settings(None) if key != "base_model_name_or_path"}
     (tmp_path / "adapter_config.json").write_text(json.dumps(odd))
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == OWN
-    conforms(found.to_dict(tensors=True))
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == OWN
+    conforms(inspection.to_dict(tensors=True))
 
 
 def test_an_adapter_explains_itself(tmp_path: Path) -> None:

@@ -23,12 +23,15 @@ BERT = (
 @pytest.mark.parametrize("named", [{}, {"architectures": []}, {"architectures": None}])
 def test_bert(named: dict[str, Any], tmp_path: Path) -> None:
     config = {"model_type": "bert", **named}
-    found = hfinspect.inspect(config)
-    assert found.parameters == 109_514_298
-    assert found.assumed is not None
-    assert (found.assumed.other, found.assumed.other_parameters) == ("BertModel", 109_482_240)
-    assert [f.text for f in found.findings if f.rule == "assumed-class"] == [BERT]
-    document = found.to_dict()
+    inspection = hfinspect.inspect(config)
+    assert inspection.parameters == 109_514_298
+    assert inspection.assumed is not None
+    assert (inspection.assumed.other, inspection.assumed.other_parameters) == (
+        "BertModel",
+        109_482_240,
+    )
+    assert [f.text for f in inspection.findings if f.rule == "assumed-class"] == [BERT]
+    document = inspection.to_dict()
     conforms(document)
     assert document["assumed"]["architecture"] == "BertForMaskedLM"
     derived = hfinspect.explain(config).to_dict()
@@ -40,16 +43,16 @@ def test_bert(named: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_a_class_that_is_named_is_not_assumed() -> None:
-    found = hfinspect.inspect({"model_type": "bert", "architectures": ["BertModel"]})
-    assert found.assumed is None
-    assert found.to_dict()["assumed"] is None
-    assert not [f for f in found.findings if f.rule == "assumed-class"]
+    inspection = hfinspect.inspect({"model_type": "bert", "architectures": ["BertModel"]})
+    assert inspection.assumed is None
+    assert inspection.to_dict()["assumed"] is None
+    assert not [f for f in inspection.findings if f.rule == "assumed-class"]
 
 
 def test_an_equal_count_of_the_other_class_is_not_said() -> None:
     """GPT-2's head is its embedding."""
-    found = hfinspect.inspect({"model_type": "gpt2"})
-    (text,) = [f.text for f in found.findings if f.rule == "assumed-class"]
+    inspection = hfinspect.inspect({"model_type": "gpt2"})
+    (text,) = [f.text for f in inspection.findings if f.rule == "assumed-class"]
     assert text.endswith("GPT2LMHeadModel is assumed, the most common class of the model_type")
 
 
@@ -65,11 +68,11 @@ def test_with_weights(tmp_path: Path) -> None:
     write_config(tmp_path, config)
     tensors = {t.name: ("F32", t.shape) for t in predict(config).tensors}
     write_safetensors(tmp_path / "model.safetensors", tensors)
-    found = hfinspect.inspect(tmp_path)
-    assert found.assumed is not None
-    assert found.assumed.architecture == "LlamaForCausalLM"
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.assumed is not None
+    assert inspection.assumed.architecture == "LlamaForCausalLM"
     assert (
-        found.assumed.other_parameters
+        inspection.assumed.other_parameters
         == predict({**config, "architectures": ["LlamaModel"]}).parameters
     )
     assert "LlamaModel has" in " ".join(program(tmp_path).out.split())

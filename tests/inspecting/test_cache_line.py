@@ -21,10 +21,10 @@ DECODERS = ["deepseek-v3", "gpt2", "llama-3-8b", "mixtral-8x7b"]
 @pytest.mark.parametrize("name", DECODERS)
 def test_inspect_and_memory_have_one_number(name: str) -> None:
     target = str(MODELS / name)
-    found, sized = hfinspect.inspect(target), hfinspect.memory(target)
-    assert found.cache == sized.cache is not None
-    assert found.cache_unknown == sized.cache_unknown == ""
-    assert found.to_dict()["cache"] == sized.to_dict()["at"][-1]["cache"]
+    inspection, sized = hfinspect.inspect(target), hfinspect.memory(target)
+    assert inspection.cache == sized.cache is not None
+    assert inspection.cache_unknown == sized.cache_unknown == ""
+    assert inspection.to_dict()["cache"] == sized.to_dict()["at"][-1]["cache"]
 
 
 def test_the_first_screen_has_a_line() -> None:
@@ -90,35 +90,35 @@ def test_what_does_not_grow_is_said(config: dict[str, Any], line: str, tmp_path:
 
 
 def test_an_encoder_has_no_line_and_its_reason() -> None:
-    found = hfinspect.inspect(str(MODELS / "bert-base-uncased"))
-    assert found.cache is None
-    assert found.cache_unknown == "an encoder keeps nothing between tokens"
+    inspection = hfinspect.inspect(str(MODELS / "bert-base-uncased"))
+    assert inspection.cache is None
+    assert inspection.cache_unknown == "an encoder keeps nothing between tokens"
     assert "\ncache" not in program(MODELS / "bert-base-uncased").out
 
 
 def test_an_unknown_layout_refuses_the_cache_and_keeps_the_weights() -> None:
-    found = hfinspect.inspect({"model_type": "xlnet", "architectures": ["XLNetLMHeadModel"]})
-    assert found.cache is None
-    assert found.parameters
-    assert "hidden states" in found.cache_unknown
+    inspection = hfinspect.inspect({"model_type": "xlnet", "architectures": ["XLNetLMHeadModel"]})
+    assert inspection.cache is None
+    assert inspection.parameters
+    assert "hidden states" in inspection.cache_unknown
 
 
 def test_a_gguf_keeps_what_its_key_values_say(tmp_path: Path) -> None:
     """Its cache is in float16, which is llama.cpp's default, whatever its weights are in."""
-    found = write(tmp_path, gguf(llama(), Q4_0, numbers=NUMBERS))
-    assert found.cache is not None
+    inspection = write(tmp_path, gguf(llama(), Q4_0, numbers=NUMBERS))
+    assert inspection.cache is not None
     width = NUMBERS["attention.head_count_kv"] * NUMBERS["embedding_length"]
     width //= NUMBERS["attention.head_count"]
-    assert found.cache.per_token == 2 * NUMBERS["block_count"] * width * 2
-    assert found.cache.tokens == NUMBERS["context_length"]
-    assert (found.cache.dtype, found.cache.assumed) == ("F16", "llama.cpp's default")
-    assert hfinspect.memory(tmp_path).cache == found.cache
+    assert inspection.cache.per_token == 2 * NUMBERS["block_count"] * width * 2
+    assert inspection.cache.tokens == NUMBERS["context_length"]
+    assert (inspection.cache.dtype, inspection.cache.assumed) == ("F16", "llama.cpp's default")
+    assert hfinspect.memory(tmp_path).cache == inspection.cache
 
 
 def test_key_values_that_say_too_little_are_a_reason(tmp_path: Path) -> None:
-    found = write(tmp_path, gguf(llama(), Q4_0))
-    assert found.cache is None
-    assert "key-values" in found.cache_unknown
+    inspection = write(tmp_path, gguf(llama(), Q4_0))
+    assert inspection.cache is None
+    assert "key-values" in inspection.cache_unknown
 
 
 def test_compare_and_scan_have_the_same_number(tmp_path: Path) -> None:

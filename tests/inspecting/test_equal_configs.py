@@ -60,15 +60,15 @@ def test_a_config_that_is_refused_is_refused_each_time() -> None:
 
 def test_models_of_one_config_have_facts_of_their_own(tmp_path: Path) -> None:
     """The same config next to weights of other dtypes, and next to others of a longer context."""
-    found = {}
+    inspections = {}
     for name, dtype, context in (("a", "BF16", 128), ("b", "F32", 128), ("c", "BF16", 256)):
         config = {**CONFIG, "max_position_embeddings": context}
         tensors = {spec.name: (dtype, spec.shape) for spec in hfinspect.predict(config).tensors}
         write_config(tmp_path / name, config)
         write_safetensors(tmp_path / name / "model.safetensors", tensors)
-        found[name] = hfinspect.inspect(tmp_path / name)
-    caches = {name: one.cache for name, one in found.items()}
-    assert {name: one.facts.context for name, one in found.items()} == {
+        inspections[name] = hfinspect.inspect(tmp_path / name)
+    caches = {name: one.cache for name, one in inspections.items()}
+    assert {name: one.facts.context for name, one in inspections.items()} == {
         "a": 128,
         "b": 128,
         "c": 256,
@@ -78,4 +78,4 @@ def test_models_of_one_config_have_facts_of_their_own(tmp_path: Path) -> None:
     assert caches["c"] is not None
     assert caches["b"].nbytes == caches["c"].nbytes == 2 * caches["a"].nbytes
     again = hfinspect.inspect(tmp_path / "a")
-    assert (again.cache, again.facts) == (found["a"].cache, found["a"].facts)
+    assert (again.cache, again.facts) == (inspections["a"].cache, inspections["a"].facts)

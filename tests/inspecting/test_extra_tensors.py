@@ -60,8 +60,8 @@ def deepseek(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_config_gives_the_figures_that_explain_derives() -> None:
     """671,026,404,352 in the class, of which 37,552,282,624 are used per token."""
-    found, derived = hfinspect.inspect(DEEPSEEK), hfinspect.explain(DEEPSEEK)
-    for result in (found, derived):
+    inspection, derived = hfinspect.inspect(DEEPSEEK), hfinspect.explain(DEEPSEEK)
+    for result in (inspection, derived):
         assert result.parameters == 671_026_404_352
         assert result.active_parameters == 671_026_404_352 - IDLE == 37_552_282_624
         assert [(g.kind, g.parameters) for g in result.extra_tensors] == [("mtp", 13_463_426_048)]
@@ -69,27 +69,27 @@ def test_a_config_gives_the_figures_that_explain_derives() -> None:
 
 def test_headers_give_them_too(deepseek: Path) -> None:
     prediction = predict({**DEEPSEEK, "num_hidden_layers": 4})
-    found = hfinspect.inspect(deepseek)
-    assert found.parameters == prediction.parameters
-    assert found.active_parameters == prediction.active_parameters
-    (beyond,) = found.extra_tensors
+    inspection = hfinspect.inspect(deepseek)
+    assert inspection.parameters == prediction.parameters
+    assert inspection.active_parameters == prediction.active_parameters
+    (beyond,) = inspection.extra_tensors
     assert (beyond.kind, beyond.parameters) == ("mtp", 13_463_426_048)
-    assert found.nbytes is not None
+    assert inspection.nbytes is not None
     assert beyond.nbytes is not None
     # FP8 for the projections with a float32 for each block; the rest of the layer in BF16.
     assert 13_463_426_048 < beyond.nbytes < 2 * 13_463_426_048
-    held = sum(totals.nbytes or 0 for totals in found.components.values())
-    assert held + beyond.nbytes == found.nbytes
-    assert sum(t.nbytes or 0 for t in found.dtypes.values()) == found.nbytes
-    for groups in (found.components, found.parts, found.dtypes):
-        assert sum(totals.parameters or 0 for totals in groups.values()) == found.parameters
-    assert found.expectation is not None
-    assert found.expectation.agrees
+    held = sum(totals.nbytes or 0 for totals in inspection.components.values())
+    assert held + beyond.nbytes == inspection.nbytes
+    assert sum(t.nbytes or 0 for t in inspection.dtypes.values()) == inspection.nbytes
+    for groups in (inspection.components, inspection.parts, inspection.dtypes):
+        assert sum(totals.parameters or 0 for totals in groups.values()) == inspection.parameters
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees
 
 
 def test_every_command_says_the_same(deepseek: Path) -> None:
-    found = hfinspect.inspect(deepseek)
-    document = found.to_dict(tensors=True)
+    inspection = hfinspect.inspect(deepseek)
+    document = inspection.to_dict(tensors=True)
     conforms(document)
     derived = hfinspect.explain(deepseek).to_dict()
     conforms(derived, "explanation")
@@ -123,12 +123,12 @@ def test_multi_token_prediction_of_every_kind_is_apart(model_type: str, tmp_path
     further = [spec for spec in prediction.extras if spec.part == "mtp"]
     if not further:
         pytest.skip("the class itself holds and loads it")
-    found = hfinspect.inspect(write(tmp_path, config, released(prediction)))
-    assert found.parameters == prediction.parameters
-    assert (found.active_parameters or found.parameters) == prediction.active_parameters
-    assert found.extra_parameters == sum(spec.parameters for spec in further)
-    assert {group.kind for group in found.extra_tensors} == {"mtp"}
-    assert "mtp" not in found.parts
+    inspection = hfinspect.inspect(write(tmp_path, config, released(prediction)))
+    assert inspection.parameters == prediction.parameters
+    assert (inspection.active_parameters or inspection.parameters) == prediction.active_parameters
+    assert inspection.extra_parameters == sum(spec.parameters for spec in further)
+    assert {group.kind for group in inspection.extra_tensors} == {"mtp"}
+    assert "mtp" not in inspection.parts
 
 
 # ---- other tensors that the class does not hold
@@ -154,9 +154,11 @@ def of_class(config: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 def test_a_head_that_the_class_does_not_have(tmp_path: Path) -> None:
     write(tmp_path, BERT, {**of_class(BERT), **MORE})
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == predict(BERT).parameters == hfinspect.explain(tmp_path).parameters
-    assert [(g.kind, g.parameters, g.nbytes) for g in found.extra_tensors] == [
+    inspection = hfinspect.inspect(tmp_path)
+    assert (
+        inspection.parameters == predict(BERT).parameters == hfinspect.explain(tmp_path).parameters
+    )
+    assert [(g.kind, g.parameters, g.nbytes) for g in inspection.extra_tensors] == [
         ("unexpected", 18, 72)
     ]
     shown = " ".join(program(tmp_path).out.split())
@@ -169,15 +171,15 @@ def test_where_one_of_its_own_is_missing_nothing_is_said_to_be_beyond(tmp_path: 
     tensors = of_class(BERT)
     weight = tensors.pop("bert.encoder.layer.0.attention.self.query.weight")
     write(tmp_path, BERT, {**tensors, "bert.encoder.layer.0.attention.self.q.weight": weight})
-    found = hfinspect.inspect(tmp_path)
-    assert found.extra_tensors == ()
-    assert found.parameters == predict(BERT).parameters
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.extra_tensors == ()
+    assert inspection.parameters == predict(BERT).parameters
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="no corpus of real configs")
 def test_the_released_config() -> None:
     config = json.loads(CORPUS.read_text())
-    found = hfinspect.inspect(config)
-    assert found.parameters == 671_026_404_352
-    assert found.active_parameters == 37_552_282_624
-    assert found.extra_parameters == 13_463_426_048
+    inspection = hfinspect.inspect(config)
+    assert inspection.parameters == 671_026_404_352
+    assert inspection.active_parameters == 37_552_282_624
+    assert inspection.extra_parameters == 13_463_426_048

@@ -77,11 +77,11 @@ def test_each_way_of_packing(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_what_is_alike_is_one(name: str) -> None:
-    found = both(in_parts(STORED[name], 3), CONFIGS[name])
-    assert found.is_folded
-    check_equal(found)
-    names = {tensor.name for tensor in found.plain.tensors}
-    assert len(list(found.folded.tensors.counted())) < len(names)  # type: ignore[attr-defined]
+    models = both(in_parts(STORED[name], 3), CONFIGS[name])
+    assert models.is_folded
+    check_equal(models)
+    names = {tensor.name for tensor in models.plain.tensors}
+    assert len(list(models.folded.tensors.counted())) < len(names)  # type: ignore[attr-defined]
 
 
 #: What may be wrong with a checkpoint, of one of its tensors or all.
@@ -97,31 +97,31 @@ CHANGES = st.lists(
 
 
 def changed(tensors: Tensors, changes: list[tuple[str, int]]) -> Tensors:
-    found = dict(tensors)
+    kinds = dict(tensors)
     for what, number in changes:
-        if not found:
+        if not kinds:
             break
-        name = list(found)[number % len(found)]
-        dtype, shape = found[name]
+        name = list(kinds)[number % len(kinds)]
+        dtype, shape = kinds[name]
         if what in ("drop", "rename", "gamma"):
-            del found[name]
+            del kinds[name]
         if what == "shape":
-            found[name] = dtype, (*shape, 2)
+            kinds[name] = dtype, (*shape, 2)
         elif what == "dtype":
-            found[name] = "F16", shape
+            kinds[name] = "F16", shape
         elif what == "rename":
-            found[f"{name}_{number % 3}"] = dtype, shape
+            kinds[f"{name}_{number % 3}"] = dtype, shape
         elif what == "gamma":
-            found[name.replace("weight", "gamma")] = dtype, shape
+            kinds[name.replace("weight", "gamma")] = dtype, shape
         elif what == "beyond":  # another layer, or another expert
-            found[name.replace("1", str(number))] = dtype, shape
+            kinds[name.replace("1", str(number))] = dtype, shape
         elif what == "zero":
-            found[name.replace("1", "01")] = dtype, shape
+            kinds[name.replace("1", "01")] = dtype, shape
         elif what == "prefix":
-            found = {f"model.{one}": kind for one, kind in found.items()}
+            kinds = {f"model.{one}": kind for one, kind in kinds.items()}
         elif what == "sort":
-            found = dict(sorted(found.items()))
-    return found
+            kinds = dict(sorted(kinds.items()))
+    return kinds
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -140,9 +140,9 @@ def test_any_checkpoint_next_to_any_config(
 
 def test_a_name_in_two_shards_is_looked_at_by_itself() -> None:
     tensors = STORED["llama"]
-    found = both([tensors, dict(list(tensors.items())[3:5])], CONFIGS["llama"])
-    assert not found.is_folded
-    check_equal(found)
+    models = both([tensors, dict(list(tensors.items())[3:5])], CONFIGS["llama"])
+    assert not models.is_folded
+    check_equal(models)
 
 
 def test_experts_that_serve_no_token() -> None:
@@ -152,10 +152,10 @@ def test_experts_that_serve_no_token() -> None:
         for layer in range(2)
         for expert in range(6)
     }
-    found = both([tensors], {"num_experts_per_tok": 1, "num_experts": 4})
-    assert found.is_folded
-    check_equal(found)
-    assert found.folded.active_parameters == 2 * (4 * 16 // 4 + 2 * 16)
+    models = both([tensors], {"num_experts_per_tok": 1, "num_experts": 4})
+    assert models.is_folded
+    check_equal(models)
+    assert models.folded.active_parameters == 2 * (4 * 16 // 4 + 2 * 16)
 
 
 def test_a_head_of_the_vocabulary_s_shape_among_equal_ones_is_none() -> None:
@@ -184,12 +184,12 @@ def test_an_inspection_makes_no_tensors(tmp_path: Path) -> None:
 
     assert calls(StoredTensors.make_items, work) == 0
     assert calls(FoldedTensors.make_items, work) == 0
-    found = results[-1]
-    assert found.expectation is not None
-    assert found.expectation.agrees
-    assert len(found.tensors) == len(tensors) > 500
-    assert len(list(found.tensors.counted())) < 60  # type: ignore[attr-defined]
-    assert found.parameters == sum(tensor.parameters or 0 for tensor in found.tensors)
+    inspection = results[-1]
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees
+    assert len(inspection.tensors) == len(tensors) > 500
+    assert len(list(inspection.tensors.counted())) < 60  # type: ignore[attr-defined]
+    assert inspection.parameters == sum(tensor.parameters or 0 for tensor in inspection.tensors)
 
 
 def test_a_tensor_takes_some_twenty_bytes() -> None:

@@ -35,13 +35,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_it_is_counted_by_component_and_named(folder: Path) -> None:
-    found = hfinspect.inspect(str(folder / "mmproj-F32.gguf"))
-    assert found.adapter is None
+    inspection = hfinspect.inspect(str(folder / "mmproj-F32.gguf"))
+    assert inspection.adapter is None
     counts = {
-        str(name): sums.parameters for name, sums in found.components.items() if sums.parameters
+        str(name): sums.parameters
+        for name, sums in inspection.components.items()
+        if sums.parameters
     }
     assert counts == {"attention": 16 * 32, "projector": 8 * 16}
-    (note,) = [one.text for one in found.findings if one.rule == "mmproj"]
+    (note,) = [one.text for one in inspection.findings if one.rule == "mmproj"]
     assert "images of 336 pixels in patches of 14" in note
     assert "\x1b" not in note
 
@@ -121,5 +123,5 @@ def test_a_file_that_only_has_the_name_is_not_added(folder: Path) -> None:
 
 def test_a_broken_one_stops_nothing(folder: Path) -> None:
     (folder / "mmproj-F32.gguf").write_bytes(b"GGUF")
-    found = hfinspect.memory(str(folder / "model.gguf"), context=64)
-    assert any("mmproj-F32.gguf could not be read" in note for note in found.notes)
+    memory = hfinspect.memory(str(folder / "model.gguf"), context=64)
+    assert any("mmproj-F32.gguf could not be read" in note for note in memory.notes)

@@ -90,26 +90,26 @@ def write_pipeline(root: Path, *, weights: bool = True) -> Path:
 EXPECTED = {name: hfinspect.predict(config).parameters for name, (_, config, _) in PARTS.items()}
 
 
-def check(found: Inspection) -> None:
-    assert found.layout == "diffusers pipeline"
-    assert found.architecture == "StableDiffusionXLPipeline"
-    assert {member.name: member.parameters for member in found.members} == EXPECTED
-    assert found.parameters == sum(EXPECTED.values())
-    assert {name: totals.parameters for name, totals in found.parts.items()} == EXPECTED
-    assert all(member.catalogued for member in found.members)
-    conforms(found.to_dict(tensors=True))
+def check(inspection: Inspection) -> None:
+    assert inspection.layout == "diffusers pipeline"
+    assert inspection.architecture == "StableDiffusionXLPipeline"
+    assert {member.name: member.parameters for member in inspection.members} == EXPECTED
+    assert inspection.parameters == sum(EXPECTED.values())
+    assert {name: totals.parameters for name, totals in inspection.parts.items()} == EXPECTED
+    assert all(member.catalogued for member in inspection.members)
+    conforms(inspection.to_dict(tensors=True))
 
 
 def test_every_component_and_the_total(tmp_path: Path) -> None:
     """Names that two text encoders share are counted in both; the variant fp16 is taken where it
     is the only copy."""
-    found = hfinspect.inspect(write_pipeline(tmp_path))
-    check(found)
-    assert found.source == "checkpoint"
-    assert found.nbytes == sum(tensor.nbytes or 0 for tensor in found.tensors)
-    declared = {member.name: member.declared for member in found.members}
+    inspection = hfinspect.inspect(write_pipeline(tmp_path))
+    check(inspection)
+    assert inspection.source == "checkpoint"
+    assert inspection.nbytes == sum(tensor.nbytes or 0 for tensor in inspection.tensors)
+    declared = {member.name: member.declared for member in inspection.members}
     assert declared["unet"] == "diffusers.UNet2DConditionModel"
-    assert [m.files for m in found.members if m.name == "text_encoder_2"] == [
+    assert [m.files for m in inspection.members if m.name == "text_encoder_2"] == [
         ("text_encoder_2/model.fp16.safetensors",)
     ]
 
@@ -153,11 +153,11 @@ def test_a_pipeline_of_traced_classes(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text(json.dumps(index))
     done = run("inspect", str(tmp_path), "--source", "config", "--format", "json")
     assert done.code == 0, done.err
-    found = hfinspect.inspect(tmp_path, source="config")
-    assert all(member.catalogued for member in found.members)
+    inspection = hfinspect.inspect(tmp_path, source="config")
+    assert all(member.catalogued for member in inspection.members)
     expected = {name: hfinspect.predict(config).parameters for name, config in parts.items()}
-    assert {member.name: member.parameters for member in found.members} == expected
-    assert found.parameters == sum(expected.values())
+    assert {member.name: member.parameters for member in inspection.members} == expected
+    assert inspection.parameters == sum(expected.values())
 
 
 def test_the_index_stands_for_its_pipeline(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_the_index_stands_for_its_pipeline(tmp_path: Path) -> None:
 
 
 def test_a_component_alone(tmp_path: Path) -> None:
-    found = hfinspect.inspect(write_pipeline(tmp_path) / "unet")
-    assert (found.parameters, found.layout) == (EXPECTED["unet"], "model")
+    inspection = hfinspect.inspect(write_pipeline(tmp_path) / "unet")
+    assert (inspection.parameters, inspection.layout) == (EXPECTED["unet"], "model")
 
 
 def test_copies_and_strangers_are_listed(tmp_path: Path) -> None:
@@ -175,12 +175,12 @@ def test_copies_and_strangers_are_listed(tmp_path: Path) -> None:
     write_safetensors(unet, tensors_of(UNET))
     (root / "unet" / "model.onnx").write_bytes(b"\x08\x07")
     write_safetensors(root / "sd_xl_base.safetensors", {"model.weight": ("F16", (2, 2))})
-    found = hfinspect.inspect(root)
-    check(found)
-    reason = found.other_files["unet/diffusion_pytorch_model.fp16.safetensors"]
+    inspection = hfinspect.inspect(root)
+    check(inspection)
+    reason = inspection.other_files["unet/diffusion_pytorch_model.fp16.safetensors"]
     assert reason == "the variant fp16; the same tensors in the same precision, by its header"
-    assert "sd_xl_base.safetensors" in found.other_files
-    assert found.other_files["unet/model.onnx"]
+    assert "sd_xl_base.safetensors" in inspection.other_files
+    assert inspection.other_files["unet/model.onnx"]
 
 
 def test_a_component_that_disagrees_is_named(tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_a_component_that_disagrees_is_named(tmp_path: Path) -> None:
     tensors = tensors_of(VAE)
     tensors["encoder.conv_in.bias"] = ("F16", (17,))
     write_safetensors(root / "vae" / "diffusion_pytorch_model.safetensors", tensors)
-    found = hfinspect.inspect(root)
-    assert found.parameters == sum(EXPECTED.values()) + 1
-    notes = [finding.text for finding in found.findings if finding.rule == "config-differs"]
+    inspection = hfinspect.inspect(root)
+    assert inspection.parameters == sum(EXPECTED.values()) + 1
+    notes = [finding.text for finding in inspection.findings if finding.rule == "config-differs"]
     assert len(notes) == 1
     assert notes[0].startswith("vae: ")
 
@@ -198,18 +198,18 @@ def test_a_component_that_disagrees_is_named(tmp_path: Path) -> None:
 def test_an_unknown_component_is_counted_by_its_headers(tmp_path: Path) -> None:
     root = write_pipeline(tmp_path)
     write_config(root / "vae", {"_class_name": "AutoencoderOfTomorrow"})
-    found = hfinspect.inspect(root)
-    assert found.parameters == sum(EXPECTED.values())
-    assert [member.name for member in found.members if not member.catalogued] == ["vae"]
+    inspection = hfinspect.inspect(root)
+    assert inspection.parameters == sum(EXPECTED.values())
+    assert [member.name for member in inspection.members if not member.catalogued] == ["vae"]
 
 
 def test_an_unknown_component_of_configs_alone_leaves_the_total_unknown(tmp_path: Path) -> None:
     root = write_pipeline(tmp_path, weights=False)
     write_config(root / "vae", {"_class_name": "AutoencoderOfTomorrow"})
-    found = hfinspect.inspect(root)
-    assert found.parameters is None
-    assert {member.name for member in found.members} == set(EXPECTED) - {"vae"}
-    conforms(found.to_dict())
+    inspection = hfinspect.inspect(root)
+    assert inspection.parameters is None
+    assert {member.name for member in inspection.members} == set(EXPECTED) - {"vae"}
+    conforms(inspection.to_dict())
 
 
 def test_a_pipeline_without_anything(tmp_path: Path) -> None:
@@ -234,12 +234,12 @@ def test_a_quantised_component(tmp_path: Path) -> None:
     write_safetensors(root / "unet" / "diffusion_pytorch_model.safetensors", tensors)
     quantised = {"quant_method": "bitsandbytes", "load_in_4bit": True}
     write_config(root / "unet", {**UNET, "quantization_config": quantised})
-    found = hfinspect.inspect(root)
-    check(found)
-    methods = {m.name: m.quantization.method for m in found.members if m.quantization}
+    inspection = hfinspect.inspect(root)
+    check(inspection)
+    methods = {m.name: m.quantization.method for m in inspection.members if m.quantization}
     assert methods == {"unet": "bitsandbytes"}
-    assert found.quantization is not None
-    assert found.quantization.scheme == "nf4"
+    assert inspection.quantization is not None
+    assert inspection.quantization.scheme == "nf4"
 
 
 # ---- sentence-transformers
@@ -269,24 +269,24 @@ def write_sentence_transformer(root: Path, dense: Tensors | None) -> int:
 def test_sentence_transformers(tmp_path: Path) -> None:
     dense = {"linear.weight": ("F32", (8, 16)), "linear.bias": ("F32", (8,))}
     transformer = write_sentence_transformer(tmp_path, dense)
-    found = hfinspect.inspect(tmp_path)
-    assert found.layout == "sentence-transformers"
-    assert {m.name: m.parameters for m in found.members} == {
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.layout == "sentence-transformers"
+    assert {m.name: m.parameters for m in inspection.members} == {
         "transformer": transformer,
         "2_Dense": 8 * 16 + 8,
     }
-    assert found.parameters == transformer + 8 * 16 + 8
-    assert [m.declared for m in found.members][1] == "sentence_transformers.models.Dense"
-    conforms(found.to_dict(tensors=True))
+    assert inspection.parameters == transformer + 8 * 16 + 8
+    assert [m.declared for m in inspection.members][1] == "sentence_transformers.models.Dense"
+    conforms(inspection.to_dict(tensors=True))
 
 
 def test_sentence_transformers_of_a_transformer_alone(tmp_path: Path) -> None:
     transformer = write_sentence_transformer(tmp_path, None)
-    found = hfinspect.inspect(tmp_path)
-    assert (found.parameters, found.members) == (transformer, ())
-    assert found.layout == "sentence-transformers"
-    assert found.expectation is not None
-    assert found.expectation.agrees
+    inspection = hfinspect.inspect(tmp_path)
+    assert (inspection.parameters, inspection.members) == (transformer, ())
+    assert inspection.layout == "sentence-transformers"
+    assert inspection.expectation is not None
+    assert inspection.expectation.agrees
 
 
 # ---- as a user sees it
@@ -344,7 +344,7 @@ def test_tree_shows_every_component(hub: HubServer, tmp_path: Path, where: str) 
         assert hub.meter.count("hub") == 2 + len(PARTS)
         trees = {part.name: part.prediction for part in parts}
         assert isinstance(trees.pop("vae"), UnknownArchitectureError)
-        assert {name: found.parameters for name, found in trees.items()} == {  # type: ignore[union-attr]
+        assert {name: tree.parameters for name, tree in trees.items()} == {  # type: ignore[union-attr]
             name: EXPECTED[name] for name in trees
         }
         return

@@ -24,25 +24,25 @@ BY_HEADERS_ALONE = {"lstm", "lstm-one-way", "sparse-inference-free", "static", "
 
 def saved(case: str, root: Path, *, weights: bool = True) -> dict[str, Any]:
     """The recorded repo on disk, its recording."""
-    found: dict[str, Any] = json.loads((RECORDED / f"{case}.json").read_text())
-    for path, content in found["files"].items():
+    record: dict[str, Any] = json.loads((RECORDED / f"{case}.json").read_text())
+    for path, content in record["files"].items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(json.dumps(content))
-    for path, header in found["weights"].items() if weights else ():
+    for path, header in record["weights"].items() if weights else ():
         tensors = {}
         for line in header["tensors"]:
             name, dims, dtype = line.split(" ")
             tensors[name] = (dtype, tuple(int(n) for n in dims.split("x") if n))
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         write_safetensors(root / path, tensors)
-    return found
+    return record
 
 
 def inspect(root: Path, **options: Any) -> Inspection:
-    found = hfinspect.inspect(root, **options)
-    conforms(found.to_dict(tensors=True))
-    assert found.layout == "sentence-transformers"
-    return found
+    inspection = hfinspect.inspect(root, **options)
+    conforms(inspection.to_dict(tensors=True))
+    assert inspection.layout == "sentence-transformers"
+    return inspection
 
 
 def audit(root: Path, **options: Any) -> hfinspect.AuditResult:
@@ -57,13 +57,16 @@ def test_there_are_cases() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_headers_count_what_the_library_counts(case: str, tmp_path: Path) -> None:
     recorded = saved(case, tmp_path)
-    found = inspect(tmp_path)
-    assert (found.parameters, found.buffers) == (recorded["parameters"], recorded["buffers"])
-    assert sum(file.tensors for file in found.files) == sum(
+    inspection = inspect(tmp_path)
+    assert (inspection.parameters, inspection.buffers) == (
+        recorded["parameters"],
+        recorded["buffers"],
+    )
+    assert sum(file.tensors for file in inspection.files) == sum(
         len(header["tensors"]) for header in recorded["weights"].values()
     )
-    assert {f.rule for f in found.findings} <= {"tied-stored-twice"}
-    for member in found.members:
+    assert {f.rule for f in inspection.findings} <= {"tied-stored-twice"}
+    for member in inspection.members:
         assert member.predicted in (None, member.parameters)
 
 
@@ -74,19 +77,22 @@ def test_configs_count_what_the_library_counts(case: str, tmp_path: Path) -> Non
         if case == "static":  # nothing but a table
             assert run(tmp_path).code != 0
             return
-        found = inspect(tmp_path, source="config")
-        assert found.parameters is None
-        assert any("the size of its tokenizer" in finding.text for finding in found.findings)
+        inspection = inspect(tmp_path, source="config")
+        assert inspection.parameters is None
+        assert any("the size of its tokenizer" in finding.text for finding in inspection.findings)
         return
-    found = inspect(tmp_path, source="config")
-    assert (found.parameters, found.buffers) == (recorded["parameters"], recorded["buffers"])
+    inspection = inspect(tmp_path, source="config")
+    assert (inspection.parameters, inspection.buffers) == (
+        recorded["parameters"],
+        recorded["buffers"],
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_sound_repo_passes_the_audit(case: str, tmp_path: Path) -> None:
     saved(case, tmp_path)
-    found = audit(tmp_path)
-    assert [f for f in found.findings if f.severity != "note"] == []
+    audit_result = audit(tmp_path)
+    assert [f for f in audit_result.findings if f.severity != "note"] == []
     for path in json.loads((RECORDED / f"{case}.json").read_text())["weights"]:
         assert audit(tmp_path, file=path).ok
 
@@ -98,8 +104,8 @@ def test_a_wrong_module_fails_the_audit(tmp_path: Path) -> None:
     codes = {f.code for f in audit(tmp_path).findings if f.severity == "error"}
     assert codes == {"HI303"}
     (tmp_path / "2_Dense" / "config.json").write_text('{"in_features": "x"}')
-    found = audit(tmp_path)
-    assert [(f.code, f.file) for f in found.failing()] == [("HI323", "2_Dense/config.json")]
+    audit_result = audit(tmp_path)
+    assert [(f.code, f.file) for f in audit_result.failing()] == [("HI323", "2_Dense/config.json")]
 
 
 def test_the_parts_have_the_names_of_their_folders(tmp_path: Path) -> None:
@@ -139,16 +145,20 @@ def test_the_older_router_and_folder_names(tmp_path: Path) -> None:
     )
     write_safetensors(tmp_path / "9_Left" / "model.safetensors", {"x": ("F32", (2,))})
     for source in ("checkpoint", "config"):
-        found = inspect(tmp_path, source=source)
-        assert found.parameters == 5072 + 2 * 102
+        inspection = inspect(tmp_path, source=source)
+        assert inspection.parameters == 5072 + 2 * 102
     assert "9_Left/model.safetensors" in inspect(tmp_path).other_files
     assert audit(tmp_path).ok
 
 
 def test_one_module_by_its_folder(tmp_path: Path) -> None:
     saved("cnn", tmp_path)
-    found = hfinspect.inspect(tmp_path, file="1_CNN")
-    assert (found.architecture, found.catalogued, found.parameters) == ("CNN", True, 1323)
+    inspection = hfinspect.inspect(tmp_path, file="1_CNN")
+    assert (inspection.architecture, inspection.catalogued, inspection.parameters) == (
+        "CNN",
+        True,
+        1323,
+    )
 
 
 def test_set_changes_the_transformer_of_the_whole(tmp_path: Path) -> None:
@@ -176,7 +186,7 @@ def test_tree_and_explain_know_the_parts(tmp_path: Path) -> None:
 def test_a_malformed_router_is_a_finding(content: str, tmp_path: Path) -> None:
     saved("asymmetric", tmp_path)
     (tmp_path / "router_config.json").write_text(content)
-    found = inspect(tmp_path)
-    assert "unreadable" in {finding.rule for finding in found.findings}
-    assert found.parameters == 6464
+    inspection = inspect(tmp_path)
+    assert "unreadable" in {finding.rule for finding in inspection.findings}
+    assert inspection.parameters == 6464
     assert run(tmp_path, "--source", "config").code == 4

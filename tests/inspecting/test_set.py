@@ -34,8 +34,8 @@ def test_every_form_shows_what_was_changed() -> None:
         out = run(*command, LLAMA, *SET, "-f", "markdown").out.replace("\\", "")
         assert "llama-3-8b with num_hidden_layers = 40" in out.splitlines()[0]
         assert "- **changed**: num_hidden_layers = 40 (was 32)" in out
-        found = json.loads(run(*command, LLAMA, *SET, "-f", "json").out)
-        assert found["overrides"] == [{"key": "num_hidden_layers", "value": 40, "was": 32}]
+        document = json.loads(run(*command, LLAMA, *SET, "-f", "json").out)
+        assert document["overrides"] == [{"key": "num_hidden_layers", "value": 40, "was": 32}]
     conforms(json.loads(run(LLAMA, *SET, "-f", "json").out))
     assert hfinspect.inspect(LLAMA).overrides == ()
 
@@ -48,9 +48,9 @@ def test_any_spelling_sets_the_key(model: str, key: str) -> None:
     fewer = {name: value for name, value in config.items() if "layer" not in name}
     expected = parameters({**fewer, "n_layer": 2})
     for spelled in ("num_hidden_layers", "n_layer"):
-        found = hfinspect.inspect({**fewer, spelled: 12}, overrides={key: 2})
-        assert found.parameters == expected
-        assert found.overrides == (Override(key, 2, 12),)
+        inspection = hfinspect.inspect({**fewer, spelled: 12}, overrides={key: 2})
+        assert inspection.parameters == expected
+        assert inspection.overrides == (Override(key, 2, 12),)
 
 
 def test_every_alias_of_a_class_sets_the_key() -> None:
@@ -62,13 +62,13 @@ def test_every_alias_of_a_class_sets_the_key() -> None:
         ("num_hidden_layers", "encoder_layers", 3),
     ]
     for alias, own, value in pairs:
-        found = set()
+        counts = set()
         for there in (alias, own):
             rest = {key: old for key, old in tiny.items() if key not in (alias, own)}
             config = {**rest, there: 2 if "layers" in there else 16}
-            found |= {parameters(config, **{key: value}) for key in (alias, own)}
-        assert len(found) == 1
-        assert None not in found
+            counts |= {parameters(config, **{key: value}) for key in (alias, own)}
+        assert len(counts) == 1
+        assert None not in counts
 
 
 def test_a_fallback_is_no_spelling() -> None:
@@ -133,9 +133,9 @@ def test_a_key_that_the_model_type_has_is_known(key: str, value: object, effect:
         "intermediate_size": 12,
     }
     before = hfinspect.inspect(config)
-    found = hfinspect.inspect(config, overrides={key: value})
-    assert (found.parameters != before.parameters) == effect
-    notes = [f.text for f in found.findings if f.rule == "override-without-effect"]
+    inspection = hfinspect.inspect(config, overrides={key: value})
+    assert (inspection.parameters != before.parameters) == effect
+    notes = [f.text for f in inspection.findings if f.rule == "override-without-effect"]
     assert notes == ([] if effect else [f"{key} changes no tensor"])
 
 
@@ -164,10 +164,10 @@ def test_a_key_of_a_section_is_known_by_its_dotted_name() -> None:
 
 
 def test_a_key_that_changes_no_tensor_is_a_note() -> None:
-    found = hfinspect.inspect(LLAMA, overrides={"rope_theta": 1, "vocab_size": 100})
-    notes = [f.text for f in found.findings if f.rule == "override-without-effect"]
+    inspection = hfinspect.inspect(LLAMA, overrides={"rope_theta": 1, "vocab_size": 100})
+    notes = [f.text for f in inspection.findings if f.rule == "override-without-effect"]
     assert notes == ["rope_theta changes no tensor"]
-    assert [one.was for one in found.overrides] == [500000.0, 128256]
+    assert [one.was for one in inspection.overrides] == [500000.0, 128256]
     for command in "explain", "tree":
         assert "rope_theta changes no tensor" in run(command, LLAMA, "--set", "rope_theta=1").out
     form = json.loads(run("tree", LLAMA, "--set", "rope_theta=1", "-f", "json").out)
@@ -177,8 +177,9 @@ def test_a_key_that_changes_no_tensor_is_a_note() -> None:
 
 
 def test_what_json_cannot_spell_is_a_word() -> None:
-    found = hfinspect.inspect(LLAMA, overrides={"rope_theta": float("inf")})
+    inspection = hfinspect.inspect(LLAMA, overrides={"rope_theta": float("inf")})
     assert (
-        json.loads(json.dumps(found.to_dict(), allow_nan=False))["overrides"][0]["value"] == "inf"
+        json.loads(json.dumps(inspection.to_dict(), allow_nan=False))["overrides"][0]["value"]
+        == "inf"
     )
     assert run(LLAMA, "--set", "rope_theta=NaN", "-f", "json").code == 0

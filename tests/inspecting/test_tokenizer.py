@@ -43,10 +43,15 @@ def folder_of(directory: Path, **files: Any) -> Path:
 
 
 def test_rows_are_those_of_the_header(tmp_path: Path) -> None:
-    found = hfinspect.tokenizer(folder_of(tmp_path)).vocabulary
-    assert (found.tokens, found.highest, found.rows, found.head_rows) == (32, 31, 32, 32)
-    assert found.rows_by == "rows of model.embed_tokens.weight"
-    assert (found.padding, found.beyond, found.unused) == (0, 0, 0)
+    vocabulary = hfinspect.tokenizer(folder_of(tmp_path)).vocabulary
+    assert (vocabulary.tokens, vocabulary.highest, vocabulary.rows, vocabulary.head_rows) == (
+        32,
+        31,
+        32,
+        32,
+    )
+    assert vocabulary.rows_by == "rows of model.embed_tokens.weight"
+    assert (vocabulary.padding, vocabulary.beyond, vocabulary.unused) == (0, 0, 0)
     by_config = hfinspect.tokenizer(tmp_path, source="config").vocabulary
     assert (by_config.rows, by_config.head_rows) == (32, 32)
 
@@ -325,8 +330,8 @@ def test_each_tokenizer_of_a_pipeline(tmp_path: Path) -> None:
     document = json.loads(run("tokenizer", tmp_path, "-f", "json").out)
     conforms(document, "tokenizer")
     assert [one["component"] for one in document["parts"]] == ["tokenizer", "tokenizer_3"]
-    found = {(one.code, one.file) for one in hfinspect.audit(tmp_path).findings}
-    assert ("HI314", "tokenizer_3/spiece.model") in found
+    findings = {(one.code, one.file) for one in hfinspect.audit(tmp_path).findings}
+    assert ("HI314", "tokenizer_3/spiece.model") in findings
 
 
 def test_a_pipeline_of_the_hub_costs_its_small_files(hub: HubServer) -> None:

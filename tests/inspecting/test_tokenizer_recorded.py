@@ -57,8 +57,8 @@ def test_only_what_is_odd_is_a_finding(tmp_path: Path) -> None:
     odd = {}
     for name in NAMES:
         (tmp_path / name).mkdir()
-        found = facts_of(name, tmp_path / name)[0].findings
-        odd[name] = {one.rule for one in found} - {"no-model"}
+        findings = facts_of(name, tmp_path / name)[0].findings
+        odd[name] = {one.rule for one in findings} - {"no-model"}
     assert {name: rules for name, rules in odd.items() if rules} == {
         "bpe-holes": {"added-token-id"},
         "wordlevel-named": {"template-token"},  # one template is of another tokenizer

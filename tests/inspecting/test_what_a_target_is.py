@@ -128,9 +128,12 @@ def test_timm_is_known_by_its_headers_and_named_from_its_config(tmp_path: Path) 
             "head.weight": ("F32", (10, 8)),
         },
     )
-    found = hfinspect.inspect(tmp_path)
-    assert (found.parameters, found.architecture) == (384 + 192 + 80 + 8, "vit_unheard_patch16_224")
-    assert {f.severity for f in found.findings} == {"note"}
+    inspection = hfinspect.inspect(tmp_path)
+    assert (inspection.parameters, inspection.architecture) == (
+        384 + 192 + 80 + 8,
+        "vit_unheard_patch16_224",
+    )
+    assert {f.severity for f in inspection.findings} == {"note"}
     assert hfinspect.audit(tmp_path, ignore=["HI106"]).ok
 
 
@@ -150,11 +153,11 @@ def test_open_clip_is_known_by_its_headers_and_named_from_its_config(tmp_path: P
             "logit_scale": ("F32", ()),
         },
     )
-    found = hfinspect.inspect(tmp_path)
-    assert found.parameters == 384 + 160 + 192 + 256 + 1
-    assert [f.file for f in found.findings] == [name]
+    inspection = hfinspect.inspect(tmp_path)
+    assert inspection.parameters == 384 + 160 + 192 + 256 + 1
+    assert [f.file for f in inspection.findings] == [name]
     kinds = {
-        tensor.name.rpartition("resblocks.0.")[2]: tensor.component for tensor in found.tensors
+        tensor.name.rpartition("resblocks.0.")[2]: tensor.component for tensor in inspection.tensors
     }
     assert (kinds["attn.in_proj_weight"], kinds["mlp.c_fc.weight"]) == ("attention", "mlp")
 
@@ -216,9 +219,9 @@ def hints() -> Iterator[tuple[Path, str]]:
 
 
 def test_a_hint_of_the_library_fits_python_too() -> None:
-    found = list(hints())
-    assert len(found) > 40
-    assert [(p.name, h) for p, h in found if "--" in h or "hfinspect " in h] == []
+    all_hints = list(hints())
+    assert len(all_hints) > 40
+    assert [(p.name, h) for p, h in all_hints if "--" in h or "hfinspect " in h] == []
 
 
 @pytest.mark.parametrize(
