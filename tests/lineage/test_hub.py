@@ -30,8 +30,8 @@ def add(hub: HubServer, name: str, data: bytes, weights_name: str = "model.safet
 
 
 def identity(hub: HubServer, *names: str) -> FileIdentity:
-    found = hfinspect.compare(*names, token=False, endpoint=hub.endpoint)
-    files = found.differences[0].files
+    comparison = hfinspect.compare(*names, token=False, endpoint=hub.endpoint)
+    files = comparison.differences[0].files
     assert files is not None
     return files
 
@@ -70,14 +70,14 @@ def test_samples_come_by_range_and_stay_out_of_the_cache(hub: HubServer, tmp_pat
     kept = size_of(tmp_path)
     sent, requests = hub.meter.sent(), len(hub.meter.requests)
     announced: list[ReadingCost] = []
-    found = hfinspect.compare(
+    comparison = hfinspect.compare(
         "org/base",
         "org/tuned",
         weights="sample",
         announce=announced.append,
         **given,  # type: ignore[arg-type]
     )
-    changes = found.differences[0].weights
+    changes = comparison.differences[0].weights
     assert changes is not None
     assert (changes.verdict, changes.changed) == ("matrices", 4)
     [cost] = announced
@@ -92,10 +92,10 @@ def test_samples_without_joined_ranges(hub: HubServer) -> None:
     hub.joins_ranges = False
     add(hub, "org/base", file_bytes(weights()))
     add(hub, "org/tuned", file_bytes(tuned(lambda name: "v_proj" in name)))
-    found = hfinspect.compare(
+    comparison = hfinspect.compare(
         "org/base", "org/tuned", weights="sample", token=False, endpoint=hub.endpoint
     )
-    changes = found.differences[0].weights
+    changes = comparison.differences[0].weights
     assert changes is not None
     assert changes.verdict == "matrices"
 
@@ -122,7 +122,7 @@ def test_a_scan_has_one_hash_for_the_same_weights(hub: HubServer) -> None:
     add(hub, "org/copy", data, "pytorch_copy.safetensors")
     add(hub, "org/tuned", file_bytes(tuned(lambda name: True)))
     names = ["org/base", "org/copy", "org/tuned"]
-    found = [hfinspect.inspect(name, token=False, endpoint=hub.endpoint) for name in names]
-    base, copy, other = (COLUMNS["weights_sha256"].value(one) for one in found)
+    inspections = [hfinspect.inspect(name, token=False, endpoint=hub.endpoint) for name in names]
+    base, copy, other = (COLUMNS["weights_sha256"].value(one) for one in inspections)
     assert base == copy == hashlib.sha256(data).hexdigest()
     assert other not in (None, base)

@@ -24,9 +24,9 @@ from .models import CONFIG, tuned, weights, write
 
 def changes(tmp_path: Path, touched: Callable[[str], bool], method: WeightMethod) -> WeightChanges:
     base, other = write(tmp_path / "base", weights()), write(tmp_path / "tuned", tuned(touched))
-    found = hfinspect.compare(base, other, weights=method).differences[0].weights
-    assert found is not None
-    return found
+    weight_changes = hfinspect.compare(base, other, weights=method).differences[0].weights
+    assert weight_changes is not None
+    return weight_changes
 
 
 LORA = ("q_proj", "v_proj")
@@ -42,16 +42,16 @@ CASES: dict[str, Callable[[str], bool]] = {
 @pytest.mark.parametrize("method", WEIGHT_METHODS)
 @pytest.mark.parametrize("verdict", CASES)
 def test_verdicts(tmp_path: Path, verdict: str, method: WeightMethod) -> None:
-    found = changes(tmp_path, CASES[verdict], method)
-    assert found.verdict == verdict
+    weight_changes = changes(tmp_path, CASES[verdict], method)
+    assert weight_changes.verdict == verdict
     names = [t.name for t in hfinspect.predict(CONFIG).tensors]
-    assert found.tensors == len(names)
-    assert found.changed == sum(map(CASES[verdict], names))
+    assert weight_changes.tensors == len(names)
+    assert weight_changes.changed == sum(map(CASES[verdict], names))
 
 
 def test_layers_that_differ_are_named(tmp_path: Path) -> None:
-    found = changes(tmp_path, CASES["layers"], "values")
-    group = next(g for g in found.groups if g.name == "model.layers.N.mlp.up_proj.weight")
+    weight_changes = changes(tmp_path, CASES["layers"], "values")
+    group = next(g for g in weight_changes.groups if g.name == "model.layers.N.mlp.up_proj.weight")
     assert (group.same, group.differing) == ((0, 1), (2, 3))
     assert group.elements == 2 * 64 * 96  # of every element one bit differs
 
@@ -74,12 +74,12 @@ def test_a_single_element_is_found_among_all_bytes(tmp_path: Path) -> None:
 def test_costs_are_known_before_anything_is_read(tmp_path: Path) -> None:
     base, other = write(tmp_path / "base", weights()), write(tmp_path / "other", weights(1))
     announced: list[ReadingCost] = []
-    found = hfinspect.compare(base, other, weights="sample", announce=announced.append)
+    comparison = hfinspect.compare(base, other, weights="sample", announce=announced.append)
     sizes = [2 * t.elements for t in hfinspect.predict(CONFIG).tensors]
     nbytes = 2 * sum(min(size, SAMPLE_BYTES) for size in sizes)
     assert announced == [ReadingCost(len(sizes), nbytes, 0)]
-    assert found.differences[0].weights is not None
-    assert found.differences[0].weights.cost == announced[0]
+    assert comparison.differences[0].weights is not None
+    assert comparison.differences[0].weights.cost == announced[0]
 
 
 def test_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +93,9 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path) -> None:
     fewer = weights()
     del fewer["model.norm.weight"]
     other = write(tmp_path / "other", fewer)
-    found = hfinspect.compare(base, other, weights="sample").differences[0].weights
-    assert found is not None
-    assert found.not_compared == {"only in the first model": 1}
+    weight_changes = hfinspect.compare(base, other, weights="sample").differences[0].weights
+    assert weight_changes is not None
+    assert weight_changes.not_compared == {"only in the first model": 1}
 
 
 @pytest.mark.parametrize("method", WEIGHT_METHODS)
@@ -127,9 +127,9 @@ def test_gguf_files_are_compared_too(tmp_path: Path) -> None:
         header = writer.bytes(0)
         path.write_bytes(header + bytes([number]) * (4 * 8 * 4))
         paths.append(path)
-    found = hfinspect.compare(*paths, weights="values").differences[0].weights
-    assert found is not None
-    assert [(g.name, g.elements) for g in found.groups] == [("token_embd.weight", 32)]
+    weight_changes = hfinspect.compare(*paths, weights="values").differences[0].weights
+    assert weight_changes is not None
+    assert [(g.name, g.elements) for g in weight_changes.groups] == [("token_embd.weight", 32)]
 
 
 @given(st.data(), st.sampled_from((1, 2, 4, 8)))
