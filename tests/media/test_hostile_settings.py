@@ -69,11 +69,11 @@ def test_a_number_or_a_reason(
         VideoItem(width, height, frames),
         AudioItem(milliseconds),
     ):
-        found = count_tokens(item, kind, config, files)
-        if found.tokens is None:
-            assert found.unknown
-            assert found.unknown.isprintable()
+        media_tokens = count_tokens(item, kind, config, files)
+        if media_tokens.tokens is None:
+            assert media_tokens.unknown
+            assert media_tokens.unknown.isprintable()
         else:
-            assert type(found.tokens) is int
-            assert found.tokens >= 0
-            assert found.derivation
+            assert type(media_tokens.tokens) is int
+            assert media_tokens.tokens >= 0
+            assert media_tokens.derivation

@@ -81,15 +81,15 @@ def model(tmp_path: Path) -> Path:
 
 def test_images_are_added_to_a_context(model: Path) -> None:
     """1,024 is rounded to 1,036 = 37 x 28 pixels: 37 · 37 tokens."""
-    found = hfinspect.memory(str(model), context=4096, image="1024x1024", images=4)
-    (image,) = found.media
+    memory = hfinspect.memory(str(model), context=4096, image="1024x1024", images=4)
+    (image,) = memory.media
     assert image.tokens == 37 * 37 == 1369
     assert image.cache_bytes == 1369 * PER_TOKEN
     assert image.settings == "preprocessor_config.json"
-    assert found.main is not None
-    assert found.main.context == 4096 + 4 * 1369
-    assert found.to_dict()["media"][0]["count"] == 4
-    conforms(found.to_dict(), "memory")
+    assert memory.main is not None
+    assert memory.main.context == 4096 + 4 * 1369
+    assert memory.to_dict()["media"][0]["count"] == 4
+    conforms(memory.to_dict(), "memory")
 
 
 def test_the_command_line_says_it(model: Path) -> None:
@@ -118,9 +118,9 @@ def test_defaults_that_are_not_the_model_s_are_no_answer() -> None:
 
 def test_a_broken_file_is_named(model: Path) -> None:
     (model / "preprocessor_config.json").write_text("[")
-    found = hfinspect.memory(str(model), image="1024x1024")
-    assert found.media[0].settings == f"the defaults of transformers {TRANSFORMERS}"
-    assert any("preprocessor_config.json could not be read" in note for note in found.notes)
+    memory = hfinspect.memory(str(model), image="1024x1024")
+    assert memory.media[0].settings == f"the defaults of transformers {TRANSFORMERS}"
+    assert any("preprocessor_config.json could not be read" in note for note in memory.notes)
 
 
 def test_no_such_file_ends_the_rest_of_the_answer(model: Path) -> None:
@@ -143,13 +143,13 @@ def test_no_such_file_ends_the_rest_of_the_answer(model: Path) -> None:
 def test_cross_attention_keeps_an_image() -> None:
     """One of four layers: 4 tiles of 1,601 rows, 2 heads of 16, keys and values, 2 bytes."""
     without = hfinspect.memory(MLLAMA, context=100)
-    found = hfinspect.memory(MLLAMA, context=100, image="500x500", images=2)
-    (image,) = found.media
+    memory = hfinspect.memory(MLLAMA, context=100, image="500x500", images=2)
+    (image,) = memory.media
     assert (image.tokens, image.cross_tokens) == (1, 6404)
-    assert found.cache is not None and without.cache is not None
+    assert memory.cache is not None and without.cache is not None
     kept = 6404 * 2 * 2 * 16 * 2
     grown = 2 * without.cache.per_token
-    assert found.cache.nbytes - without.cache.nbytes == 2 * kept + grown
+    assert memory.cache.nbytes - without.cache.nbytes == 2 * kept + grown
 
 
 @pytest.mark.parametrize(

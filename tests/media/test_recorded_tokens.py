@@ -40,17 +40,19 @@ def test_as_the_processor_counts(kind: str) -> None:
 
 def check_case(case: dict[str, Any]) -> None:
     for item, tokens, other in items(case):
-        found = registry.count_tokens(item, case["type"], case["config"], case["files"])
-        where = (case["type"], case["files"], item, found.unknown)
-        assert found.tokens == (None if isinstance(tokens, str) else tokens), where
-        assert bool(found.unknown) == (found.tokens is None)
+        media_tokens = registry.count_tokens(item, case["type"], case["config"], case["files"])
+        where = (case["type"], case["files"], item, media_tokens.unknown)
+        assert media_tokens.tokens == (None if isinstance(tokens, str) else tokens), where
+        assert bool(media_tokens.unknown) == (media_tokens.tokens is None)
         if case["type"] == "idefics":
-            assert f"{other:,} positions of cross-attention, of which" in found.derivation[-1]
-        elif case["type"] == "whisper" or (other and found.tokens == 0):
-            assert found.cross_tokens == other
-        elif case["type"] == "mllama" and found.tokens:
+            assert (
+                f"{other:,} positions of cross-attention, of which" in media_tokens.derivation[-1]
+            )
+        elif case["type"] == "whisper" or (other and media_tokens.tokens == 0):
+            assert media_tokens.cross_tokens == other
+        elif case["type"] == "mllama" and media_tokens.tokens:
             each = (case["config"]["vision_config"]["image_size"] // 14) ** 2 + 1
-            assert found.cross_tokens == other * each
+            assert media_tokens.cross_tokens == other * each
         elif case["type"] == "llava_onevision" and isinstance(item, ImageItem) and other:
             several = ImageItem(item.width, item.height, several=True)
             again = registry.count_tokens(several, case["type"], {}, case["files"])
@@ -89,7 +91,7 @@ def test_a_rule_answers_for_all_three_and_says_its_source() -> None:
 
 
 def test_a_model_that_is_not_known_is_refused_by_name() -> None:
-    found = registry.count_tokens(ImageItem(1, 1), "llama", {}, {})
-    assert found.unknown == "llama: it is not known to see or hear"
-    found = registry.count_tokens(ImageItem(1, 1), "phi3_v", {}, {})
-    assert "its own repo, which is never run" in found.unknown
+    media_tokens = registry.count_tokens(ImageItem(1, 1), "llama", {}, {})
+    assert media_tokens.unknown == "llama: it is not known to see or hear"
+    media_tokens = registry.count_tokens(ImageItem(1, 1), "phi3_v", {}, {})
+    assert "its own repo, which is never run" in media_tokens.unknown
