@@ -31,8 +31,8 @@ def _dropping(*rates: str) -> Callable[[Sizes, float], dict[str, Any]]:
 
 
 def _mixture(z: Sizes, **more: Any) -> dict[str, Any]:
-    found = _usual(z, num_experts_per_tok=z["k"], **more)
-    return {**found, "num_experts": z["E"], "num_local_experts": z["E"]}
+    config = _usual(z, num_experts_per_tok=z["k"], **more)
+    return {**config, "num_experts": z["E"], "num_local_experts": z["E"]}
 
 
 def _bert(z: Sizes, drop: float) -> dict[str, Any]:
@@ -273,26 +273,26 @@ def telling(kind: Kind) -> Sizes:
     for _ in range(20_000):
         z = sizes(kind, draw)
         if z["h"] != z["a"] * z["d"] or kind.square:
-            found = distinct(kind, products(z))
-            values = [value * times for value in found.values() for times in (1, 2, 4, 8)]
+            products_apart = distinct(kind, products(z))
+            values = [value * times for value in products_apart.values() for times in (1, 2, 4, 8)]
             if len(set(values)) == len(values):
                 return z
     raise ValueError(f"no sizes keep apart the products of {kind.name} apart")
 
 
-def distinct(kind: Kind, found: Mapping[str, int]) -> dict[str, int]:
+def distinct(kind: Kind, values: Mapping[str, int]) -> dict[str, int]:
     """The products that are not the same as an earlier one in every model of the kind."""
     draw = random.Random(1)
     several = [products(sizes(kind, draw)) for _ in range(8)]
     first: dict[tuple[int, ...], str] = {}
-    for name in found:
+    for name in values:
         # A multiple of the width says it where the inner width is one; rotary tables are as wide
         # as a head or a quarter of it.
         multiple = kind.inner is not None and "I" in name
         table = ("s", "sd") if kind.quarter else ("sf",)
         if not multiple and name not in table:
             first.setdefault(tuple(one[name] for one in several), name)
-    return {name: found[name] for name in first.values()}
+    return {name: values[name] for name in first.values()}
 
 
 def sizes(kind: Kind, draw: random.Random) -> Sizes:

@@ -154,12 +154,12 @@ def settle(model: Any) -> None:
 
 def held_by_modules(model: Any) -> list[list[Any]]:
     """[layer, class, name, shape, dtype] of states that mixers keep themselves, in no cache."""
-    found = []
+    tensors = []
     for i, layer in enumerate(getattr(model.base_model, "layers", ())):
         for module in layer.modules():
             for name in ("conv1d_state", "recurrent_states"):
                 state = getattr(module, name, None)
                 if state is not None:
                     dtype = str(state.dtype).removeprefix("torch.")
-                    found.append([i, type(module).__name__, name, list(state.shape), dtype])
-    return found
+                    tensors.append([i, type(module).__name__, name, list(state.shape), dtype])
+    return tensors

@@ -82,17 +82,17 @@ def compared_types() -> list[str]:
 @cache
 def case_configs() -> dict[str, list[dict[str, Any]]]:
     """model_type -> the small configs of its recorded cases, each once."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    configs: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(CASES.glob("*.json")):
         for entry in record.entries(path):
             if entry.get("library", "transformers") == "transformers":
-                rows = found.setdefault(entry["model_type"], [])
+                rows = configs.setdefault(entry["model_type"], [])
                 for case in entry.get("cases", ()):
                     gone = case.get("remove", ())
                     tiny = {k: v for k, v in entry.get("tiny", {}).items() if k not in gone}
                     row = {**tiny, **case.get("config", {})}
                     rows += [row] if row not in rows else []
-    return found
+    return configs
 
 
 @cache
@@ -101,14 +101,14 @@ def bases(model_type: str) -> list[dict[str, Any]]:
     from transformers import CONFIG_MAPPING
 
     cls = CONFIG_MAPPING[model_type]
-    found = list(case_configs().get(model_type, ()))
+    configs = list(case_configs().get(model_type, ()))
     try:
         small = mutating.shrunk(cls)
         cls(**small)
-        found += [small] * max(1, len(found) // 2)
+        configs += [small] * max(1, len(configs) // 2)
     except Exception:  # a default that its own class refuses once it is smaller
         pass
-    return found
+    return configs
 
 
 @cache
@@ -122,12 +122,12 @@ def part_classes(model_type: str) -> list[str]:
     """Classes of fixed sections: what is loaded with the composite's config."""
     from transformers import CONFIG_MAPPING, PreTrainedConfig
 
-    found = []
+    class_names = []
     for spec in CONFIG_MAPPING[model_type].sub_configs_defaults.values():
         part = spec.model_type
         if issubclass(spec.config_class, PreTrainedConfig) and part in CONFIG_MAPPING:
-            found += [name for name in saved.classes_of(part) if _known(part, name)]
-    return found
+            class_names += [name for name in saved.classes_of(part) if _known(part, name)]
+    return class_names
 
 
 def _known(model_type: str, name: str) -> bool:
@@ -198,24 +198,26 @@ def compare(one: Trial) -> Outcome:
     except Exception as error:
         return Outcome("passed", f"{type(error).__name__}: {str(error)[:200]}")
     try:
-        found = {t.name: tuple(map(int, t.shape)) for t in predict(values).tensors}
+        shapes = {t.name: tuple(map(int, t.shape)) for t in predict(values).tensors}
     except HfinspectError as error:
         return Outcome("refused", str(error)[:200])
     except Exception as error:
         return Outcome("crashed", f"{type(error).__name__}: {str(error)[:200]}")
-    found, wanted = something(found), something(wanted)
-    return Outcome("equal") if found == wanted else Outcome("differing", difference(wanted, found))
+    shapes, wanted = something(shapes), something(wanted)
+    return (
+        Outcome("equal") if shapes == wanted else Outcome("differing", difference(wanted, shapes))
+    )
 
 
-def difference(wanted: saved.Shapes, found: saved.Shapes) -> str:
+def difference(wanted: saved.Shapes, predicted: saved.Shapes) -> str:
     """``-`` missing, ``+`` unexpected, ``~`` of another shape; six of each, numbers as N."""
     shapes = sorted(
-        f"~{_numbered(name)} {shape}->{found[name]}"
+        f"~{_numbered(name)} {shape}->{predicted[name]}"
         for name, shape in wanted.items()
-        if name in found and found[name] != shape
+        if name in predicted and predicted[name] != shape
     )
-    missing = sorted({f"-{_numbered(name)}" for name in wanted.keys() - found.keys()})
-    unexpected = sorted({f"+{_numbered(name)}" for name in found.keys() - wanted.keys()})
+    missing = sorted({f"-{_numbered(name)}" for name in wanted.keys() - predicted.keys()})
+    unexpected = sorted({f"+{_numbered(name)}" for name in predicted.keys() - wanted.keys()})
     return "; ".join([*shapes[:6], *missing[:6], *unexpected[:6]])
 
 

@@ -68,8 +68,8 @@ def kind_of(name: str, modules: Sequence[Any], saved: str) -> str | None:
     classes = around.classes
     if _NORM.search(classes[-1]):
         return "norm"
-    found = _of_task(around) or _of_class(name, classes) or _of_structure(around)
-    return None if found == "conv" and "head" in saved else found
+    kind = _of_task(around) or _of_class(name, classes) or _of_structure(around)
+    return None if kind == "conv" and "head" in saved else kind
 
 
 def _of_class(name: str, classes: Sequence[str]) -> str | None:

@@ -116,22 +116,22 @@ def edits(rng: Random, config: Any) -> list[Edit]:
     """One to four changes of a config, some under an alias, some next to it."""
     places = list(_places(config, as_json(config)))
     wanted = rng.choice((1, 1, 2, 2, 3, 4))
-    found: list[Edit] = []
+    chosen: list[Edit] = []
     for _ in range(20):
-        if len(found) >= wanted or not places:
+        if len(chosen) >= wanted or not places:
             break
         path, key, value, cls = rng.choice(places)
         new = _value(rng, key, value, cls)
         if new is _SAME:
             continue
-        found += _spelled(rng, cls, path, key, new)
+        chosen += _spelled(rng, cls, path, key, new)
     if rng.random() < 0.1:
-        found.append(Edit(("num_labels",), rng.choice((1, 3, 7))))
+        chosen.append(Edit(("num_labels",), rng.choice((1, 3, 7))))
     if rng.random() < 0.1:
-        found.append(Edit(("tie_word_embeddings",), rng.random() < 0.5))
+        chosen.append(Edit(("tie_word_embeddings",), rng.random() < 0.5))
     if rng.random() < 0.04:
-        found += [Edit(("is_decoder",), True), Edit(("add_cross_attention",), True)]
-    return found
+        chosen += [Edit(("is_decoder",), True), Edit(("add_cross_attention",), True)]
+    return chosen
 
 
 def _spelled(rng: Random, cls: Any, path: tuple[str, ...], key: str, value: Any) -> list[Edit]:

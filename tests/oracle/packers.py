@@ -52,7 +52,7 @@ def _bitsandbytes(model: Any) -> Iterable[str]:
 def _any_linear(*, always: bool) -> Callable[[Any], Iterable[str]]:
     """transformers/integrations/awq.py and fbgemm_fp8.py: classes made from Linear too."""
 
-    def found(model: Any) -> Iterable[str]:
+    def linears(model: Any) -> Iterable[str]:
         from torch import nn
 
         converts = _kept(model, always=always)
@@ -60,7 +60,7 @@ def _any_linear(*, always: bool) -> Callable[[Any], Iterable[str]]:
             if isinstance(module, nn.Linear) and converts(name):
                 yield name
 
-    return found
+    return linears
 
 
 def _gptq(model: Any) -> Iterable[str]:

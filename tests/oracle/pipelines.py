@@ -53,10 +53,10 @@ def pipelines() -> Iterator[Pipeline]:
 
 def _class(module: Any, name: str) -> Any:
     try:
-        found = getattr(module, name)
+        cls = getattr(module, name)
     except Exception:  # of a library that is not installed
         return None
-    return found if inspect.isclass(found) else None
+    return cls if inspect.isclass(cls) else None
 
 
 def _hints(cls: Any) -> dict[str, Any]:
@@ -85,11 +85,11 @@ def _known(name: str) -> bool:
 
 def main() -> int:
     warnings.simplefilter("ignore")
-    found = list(pipelines())
-    whole = [pipeline for pipeline in found if not pipeline.lacking]
-    print(f"{len(whole)} of {len(found)} pipelines are whole")
+    every = list(pipelines())
+    whole = [pipeline for pipeline in every if not pipeline.lacking]
+    print(f"{len(whole)} of {len(every)} pipelines are whole")
     missing: dict[str, list[str]] = {}
-    for pipeline in found:
+    for pipeline in every:
         for kind in pipeline.lacking:
             missing.setdefault(kind, []).append(pipeline.name)
     for kind, names in sorted(missing.items(), key=lambda item: (-len(item[1]), item[0])):

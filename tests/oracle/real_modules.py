@@ -50,7 +50,7 @@ class RealClass(NamedTuple):
 @cache
 def real_classes() -> tuple[RealClass, ...]:
     """All recorded classes."""
-    found: list[RealClass] = []
+    classes: list[RealClass] = []
     for path in sorted(FOLDER.glob("*.txt")):
         known: dict[tuple[str, str], Rows] = {}
         for line in path.read_text().splitlines():
@@ -58,13 +58,13 @@ def real_classes() -> tuple[RealClass, ...]:
                 _, model_type, name, *base = line.split()
                 rows = dict(_moved(known[model_type, base[1]], base[2])) if base else {}
                 known[model_type, name] = rows
-                found.append(RealClass(model_type, name, rows))
+                classes.append(RealClass(model_type, name, rows))
             elif line.startswith("~ "):
                 del rows[line[2:]]
             else:
                 tensor, row = _row(line)
                 rows[tensor] = row
-    return tuple(found)
+    return tuple(classes)
 
 
 def _row(line: str) -> tuple[str, Row]:

@@ -270,12 +270,12 @@ def of_the_past(
     before: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Recordings of earlier releases that a new one does not repeat, under label and release."""
-    found = {label: old for label, old in before.items() if "@" in label}
+    records = {label: old for label, old in before.items() if "@" in label}
     for label, old in before.items():
         new = now.get(label)
         if new and new["version"] != old["version"] and not same(old, new):
-            found[f"{label}@{old['version']}"] = old
-    return found
+            records[f"{label}@{old['version']}"] = old
+    return records
 
 
 def entries(case_file: Path) -> list[dict[str, Any]]:
@@ -287,15 +287,15 @@ def entries(case_file: Path) -> list[dict[str, Any]]:
 def jobs(entry: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a case file's entry asks to be recorded: label, and what does it."""
     prefix = (entry["model_type"] or "diffusers").replace("/", "_")
-    found: list[tuple[str, Any]] = [
+    tasks: list[tuple[str, Any]] = [
         (f"{prefix}-{case['name']}", lambda case=case, i=i: record_case(entry, case, first=i == 0))
         for i, case in enumerate(entry.get("cases", ()))
     ]
-    found += [
+    tasks += [
         (f"{prefix}-default-{architecture}", lambda a=architecture: record_default(entry, a))
         for architecture in entry.get("defaults", ())
     ]
-    return found
+    return tasks
 
 
 if __name__ == "__main__":

@@ -163,16 +163,16 @@ def saved(run: Run, z: Sizes, model: Any) -> Counter[int]:
         t.untyped_storage()._cdata
         for t in (*model.parameters(), *model.buffers(), *scales_of(model))
     }
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     alive: list[Any] = []
 
     def seen(tensor: Any) -> int:
         """CacheItem nothing itself: a graph that held its own tensors would not go."""
         storage = tensor.untyped_storage()
-        if storage._cdata not in known and storage._cdata not in found:
+        if storage._cdata not in known and storage._cdata not in counts:
             # On the CPU a layer norm keeps mean and deviation in 16 bits, on CUDA in 32.
             narrow = tensor.dtype == torch.bfloat16 and tensor.dim() > 1 and tensor.shape[-1] == 1
-            found[storage._cdata] = storage.nbytes() * (2 if narrow else 1)
+            counts[storage._cdata] = storage.nbytes() * (2 if narrow else 1)
             alive.append(storage)  # a freed address could come again
         return 0
 
@@ -188,16 +188,16 @@ def saved(run: Run, z: Sizes, model: Any) -> Counter[int]:
     ):
         output = model(**given)
     del output
-    return Counter(found.values())
+    return Counter(counts.values())
 
 
-def parted(run: Run, found: Sequence[Counter[int]]) -> Parts:
+def parted(run: Run, counts: Sequence[Counter[int]]) -> Parts:
     """Of one layer (``encoder``: of the encoder), and outside the layers."""
     parts: Parts = {}
-    outside = Counter(found[0])
-    for part, more in zip(("layer", "encoder"), found[1:], strict=False):
+    outside = Counter(counts[0])
+    for part, more in zip(("layer", "encoder"), counts[1:], strict=False):
         two = Counter(more)
-        two.subtract(found[0])
+        two.subtract(counts[0])
         if any(count % 2 for count in two.values()):
             raise ValueError("layers differ")
         parts[part] = Counter({size: count // 2 for size, count in two.items() if count})
@@ -214,18 +214,18 @@ class Recorder:
         self.adapted: list[Adapted] = []
 
     def full(self) -> Parts:
-        found = [
+        counts = [
             saved(self.run, self.z, build(self.run, self.z, depth)) for depth in self.run.depths()
         ]
-        return parted(self.run, found)
+        return parted(self.run, counts)
 
     def targets(self, names: frozenset[str]) -> Parts:
         if not self.adapted:
             self.adapted = [
                 Adapted(build(self.run, self.z, depth), self.z["r"]) for depth in self.run.depths()
             ]
-        found = [saved(self.run, self.z, one.only(names)) for one in self.adapted]
-        return parted(self.run, found)
+        counts = [saved(self.run, self.z, one.only(names)) for one in self.adapted]
+        return parted(self.run, counts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -235,11 +235,11 @@ class Recorder:
 # ---- rules
 
 
-def read(run: Run, z: Sizes, found: Counter[int]) -> Tensors:
+def read(run: Run, z: Sizes, counts: Counter[int]) -> Tensors:
     """Which products the tensors are. Raises ValueError where one is none."""
     known = distinct(run.kind, products(z))
     tensors: Tensors = Counter()
-    for size, count in found.items():
+    for size, count in counts.items():
         fitting = [
             (times, name)
             for times in MULTIPLES
@@ -253,23 +253,23 @@ def read(run: Run, z: Sizes, found: Counter[int]) -> Tensors:
 
 
 def bytes_of(tensors: Tensors, z: Sizes) -> Counter[int]:
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     values = products(z)
     for (times, name), count in tensors.items():
         if values[name]:
-            found[times * values[name]] += count
-    return found
+            counts[times * values[name]] += count
+    return counts
 
 
 def summed(tensors: Tensors) -> dict[str, int]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for (times, name), count in tensors.items():
-        found[name] += times * count
-    return {name: value for name, value in found.items() if value}
+        counts[name] += times * count
+    return {name: value for name, value in counts.items() if value}
 
 
 def kept_by_any(
-    found: dict[frozenset[str], dict[str, int]], names: tuple[str, ...]
+    tensors: dict[frozenset[str], dict[str, int]], names: tuple[str, ...]
 ) -> dict[str, dict[str, int]]:
     """``{"k_proj q_proj": {product: bytes}}``: kept where one of the names has an adapter; no names
     stand for all of them.
@@ -278,10 +278,10 @@ def kept_by_any(
     of names within S alone; that of each set follows by inclusion and exclusion.
     """
     every = frozenset(names)
-    terms = {name for rule in found.values() for name in rule}
+    terms = {name for rule in tensors.values() for name in rule}
     value = {
-        (chosen, term): found[every].get(term, 0)
-        - (found[every - chosen].get(term, 0) if chosen != every else 0)
+        (chosen, term): tensors[every].get(term, 0)
+        - (tensors[every - chosen].get(term, 0) if chosen != every else 0)
         for chosen in subsets(names)
         for term in terms
     }
@@ -301,7 +301,9 @@ def kept_by_any(
 def rule_of(run: Run) -> dict[str, Any]:
     z = telling(run.kind)
     recorder = Recorder(run, z)
-    full = {part: read(run, z, found) for part, found in recorder.full().items()}
+    full = {
+        part: read(run, z, tensors_of_part) for part, tensors_of_part in recorder.full().items()
+    }
     rule: dict[str, Any] = {"full": {part: summed(one) for part, one in full.items()}}
     single(run, rule["full"], full, lambda other: other.full())
     if run.kind.windowed and run.attention == "sdpa":
@@ -313,13 +315,16 @@ def rule_of(run: Run) -> dict[str, Any]:
         return rule
     names = recorder.names
     tensors = {
-        chosen: {part: read(run, z, found) for part, found in recorder.targets(chosen).items()}
+        chosen: {
+            part: read(run, z, saved_tensors)
+            for part, saved_tensors in recorder.targets(chosen).items()
+        }
         for chosen in subsets(names)
     }
     made: dict[str, Any] = {"names": list(names)}
     for part in full:
-        found = {chosen: summed(one[part]) for chosen, one in tensors.items()}
-        made[part] = kept_by_any(found, names)
+        sums = {chosen: summed(one[part]) for chosen, one in tensors.items()}
+        made[part] = kept_by_any(sums, names)
     every = frozenset(names)
     whole: dict[str, dict[str, int]] = {part: {} for part in full}
     single(run, whole, tensors[every], lambda other: other.targets(every))
@@ -333,15 +338,15 @@ def rule_of(run: Run) -> dict[str, Any]:
 def windowed(run: Run, z: Sizes) -> dict[str, dict[str, int]]:
     """What a layer keeps more where the sequence reaches its window, and what is kept more outside
     the layers where they are of both kinds."""
-    found = []
+    sums = []
     for one in (z, {**z, "g": z["a"]}):
         whole, cut = (Recorder(way, one).full() for way in (run, run.windowed()))
         if whole["outside"] != cut["outside"]:
             raise ValueError("a window shows outside the layers")
         more = Counter(cut["layer"])
         more.subtract(whole["layer"])
-        found.append(summed(read(run, one, Counter({k: n for k, n in more.items() if n}))))
-    alone, repeated = found[1], Counter(found[0])
+        sums.append(summed(read(run, one, Counter({k: n for k, n in more.items() if n}))))
+    alone, repeated = sums[1], Counter(sums[0])
     repeated.subtract(alone)
     where = {f"{name}{REPEATED}": number for name, number in repeated.items() if number}
     rules = {"windowed": {**alone, **where}}
@@ -363,8 +368,8 @@ def single(run: Run, rule: dict[str, dict[str, int]], usual: dict[str, Tensors],
     held: dict[str, Counter[str]] = {part: Counter() for part in usual}
     for when, values in ways.items():
         one = {**z, **values}
-        for part, found in go(Recorder(run, one)).items():
-            differing = Counter(found)
+        for part, tensors in go(Recorder(run, one)).items():
+            differing = Counter(tensors)
             differing.subtract(bytes_of(usual[part], one))
             rest = Counter({size: count for size, count in differing.items() if count})
             more = Counter(summed(read(run, one, rest)))
@@ -418,7 +423,8 @@ def cases_of(run: Run, rule: dict[str, Any], count: int) -> Iterator[dict[str, A
             if run.kind.sided:
                 case["encoder_tokens"] = z["e"]
             sums = {
-                part: sum(size * n for size, n in found.items()) for part, found in parts.items()
+                part: sum(size * n for size, n in tensors.items())
+                for part, tensors in parts.items()
             }
             yield {**case, **sums}
     if "windowed" in rule:
@@ -454,12 +460,12 @@ def again(case: Mapping[str, Any]) -> dict[str, int]:
     name, attention, dtype, *drop = case["rule"].split()
     run, wanted = Run(name, attention, dtype, 0.1 if drop else 0.0), frozenset(case["targets"])
     z = {"b": case["batch"], "s": case["tokens"], "e": case.get("encoder_tokens", 0)}
-    found = []
+    sums = []
     for depth in [()] if "total" in case else run.depths():
         counts = zip(run.kind.layers, depth, strict=False)
         model = of_config(run, {**case["config"], **dict(counts)})
-        found.append(saved(run, z, Adapted(model, case["rank"]).only(wanted) if wanted else model))
-    parts = {"total": found[0]} if "total" in case else parted(run, found)
+        sums.append(saved(run, z, Adapted(model, case["rank"]).only(wanted) if wanted else model))
+    parts = {"total": sums[0]} if "total" in case else parted(run, sums)
     return {part: sum(size * n for size, n in one.items()) for part, one in parts.items()}
 
 
@@ -538,16 +544,16 @@ def packed_as_frozen(kind: str) -> list[str]:
         run = Run(kind, attention, "bf16", 0.0)
         z = sizes(run.kind, draw)
         z |= {"I": 128, "d": 64, "h": z["a"] * 64}  # blocks of 64
-        found = []
+        sums = []
         for in_nf4 in (False, True):
             model = build(run, z, (2,))
             if in_nf4:
                 pack(model)
             config = LoraConfig(r=z["r"], target_modules="all-linear")
             counted = saved(run, z, get_peft_model(model, config))
-            found.append(sum(size * count for size, count in counted.items()))
-        print(run.key, *found, flush=True)
-        differing += [run.key] if found[0] != found[1] else []
+            sums.append(sum(size * count for size, count in counted.items()))
+        print(run.key, *sums, flush=True)
+        differing += [run.key] if sums[0] != sums[1] else []
     return differing
 
 

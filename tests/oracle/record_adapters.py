@@ -67,8 +67,8 @@ def first_case(entry: dict[str, Any]) -> dict[str, Any] | None:
     for ending in CLASSES:
         for case in entry["cases"]:
             if case["architecture"].endswith(ending):
-                found: dict[str, Any] = case
-                return found
+                values: dict[str, Any] = case
+                return values
     return None
 
 
@@ -88,11 +88,11 @@ def count(
         model = _build(entry, case["architecture"], config_of(entry, case))
         config = LoraConfig(r=RANK, target_modules=targets, modules_to_save=saved)
         try:
-            found: int = get_peft_model(model, config).get_nb_trainable_parameters()[0]
+            parameters: int = get_peft_model(model, config).get_nb_trainable_parameters()[0]
         except Exception as error:
             print(entry["model_type"], targets, str(error)[:120], file=sys.stderr)
             return None
-    return found
+    return parameters
 
 
 def main(kinds: list[str]) -> int:
@@ -101,7 +101,7 @@ def main(kinds: list[str]) -> int:
 
     transformers.logging.set_verbosity_error()
     held = json.loads(FILE.read_text()) if FILE.exists() and kinds else []
-    found = {row["model_type"]: row for row in held}
+    rows = {row["model_type"]: row for row in held}
     for entry, case in cases():
         kind = entry["model_type"]
         if kinds and kind not in kinds:
@@ -120,8 +120,8 @@ def main(kinds: list[str]) -> int:
             for of, targets, saved in NAMED
             if of == kind
         }
-        found[kind] = {**row, "named": named} if named else row
-    lines = [json.dumps(found[kind]) for kind in sorted(found)]
+        rows[kind] = {**row, "named": named} if named else row
+    lines = [json.dumps(rows[kind]) for kind in sorted(rows)]
     FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     return 0
 

@@ -40,17 +40,17 @@ def config_classes() -> dict[str, Any]:
     from transformers import CONFIG_MAPPING
 
     # Some types are read by the class of another: gpt-sw3 by GPT2Config.
-    found: dict[str, Any] = {
+    classes: dict[str, Any] = {
         model_type: CONFIG_MAPPING[model_type] for model_type in CONFIG_MAPPING
     }
-    waiting = [pair for name, outer in found.items() for pair in _fixed(outer, name)]
+    waiting = [pair for name, outer in classes.items() for pair in _fixed(outer, name)]
     while waiting:
         name, cls = waiting.pop()
-        if name in found:
+        if name in classes:
             continue
-        found[name] = cls
+        classes[name] = cls
         waiting += _fixed(cls, name)
-    return found
+    return classes
 
 
 def _fixed(cls: Any, name: str) -> list[tuple[str, Any]]:
@@ -71,15 +71,15 @@ def _called(spec: Any, outer: str, key: str) -> str:
 def aliases(cls: Any) -> dict[str, str]:
     """Alias -> the key whose value it replaces."""
     fields = [field.name for field in dataclasses.fields(cls)]
-    found = {}
+    key_of = {}
     for alias, key in cls.attribute_map.items():
         if alias in fields and key not in fields:
             alias, key = key, alias
         elif alias in fields and fields.index(alias) < fields.index(key):
             continue
         if alias != key:
-            found[alias] = key
-    return found
+            key_of[alias] = key
+    return key_of
 
 
 def in_order(cls: Any) -> list[str]:
@@ -92,12 +92,12 @@ def in_order(cls: Any) -> list[str]:
 def sections(cls: Any, name: str, *, fixed: bool) -> dict[str, str]:
     from transformers import PreTrainedConfig
 
-    found = {
+    types = {
         key: _called(spec, name, key) if fixed else spec.model_type
         for key, spec in cls.sub_configs_defaults.items()
         if issubclass(spec.config_class, PreTrainedConfig) == fixed
     }
-    return {key: kind for key, kind in found.items() if kind}
+    return {key: kind for key, kind in types.items() if kind}
 
 
 #: Numbers of heads, and of what they may have to share.
@@ -119,7 +119,7 @@ def divides(cls: Any) -> dict[str, list[Any]]:
         given = {**{other: 1 for other in heads if other != width}, key: count}
         return _takes(cls, given if size is None else {**given, width: size})
 
-    found: dict[str, list[Any]] = {}
+    rules: dict[str, list[Any]] = {}
     for key in heads:
         for width in (other for other in numbers if _WIDTHS.search(other) and other != key):
             seven = next(n for n in (7, 11, 13) if numbers[width] % n)
@@ -128,8 +128,8 @@ def divides(cls: Any) -> dict[str, list[Any]]:
             if all(takes(key, width, *pair) for pair in multiples) and not any(
                 takes(key, width, *pair) for pair in others
             ):
-                found[key] = [width, numbers[width]]
-    return found
+                rules[key] = [width, numbers[width]]
+    return rules
 
 
 def _takes(cls: Any, given: dict[str, Any]) -> bool:

@@ -54,17 +54,17 @@ def version_of(folder: Path) -> str:
 
 def of_vllm(folder: Path) -> dict[str, Any]:
     lists = dict(literals(folder / "vllm/model_executor/models/registry.py"))
-    found = {
+    names = {
         name
         for key, held in lists.items()
         if key.endswith("_MODELS") and key not in (*_NOT_OF_CONFIGS, _DROPPED)
         for name in held
     }
-    dropped = {name: last for name, last in lists[_DROPPED].items() if name not in found}
+    dropped = {name: last for name, last in lists[_DROPPED].items() if name not in names}
     return {
         "version": version_of(folder),
         "source": "vllm/model_executor/models/registry.py",
-        "classes": sorted(found),
+        "classes": sorted(names),
         "dropped": dict(sorted(dropped.items())),
         "suffixes": suffixes(folder / "vllm/config/model.py"),
     }
@@ -81,14 +81,14 @@ def suffixes(path: Path) -> dict[str, str]:
 
 
 def of_sglang(folder: Path) -> dict[str, Any]:
-    found: set[str] = set()
+    class_names: set[str] = set()
     for path in sorted((folder / "sglang/srt/models").rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EntryClass":
                 value = node.value
                 items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-                found.update(ast.unparse(item) for item in items)
-    names = sorted(name for name in found if not name.startswith("Transformers"))
+                class_names.update(ast.unparse(item) for item in items)
+    names = sorted(name for name in class_names if not name.startswith("Transformers"))
     return {
         "version": version_of(folder),
         "source": "sglang/srt/models, EntryClass",
@@ -121,15 +121,15 @@ def converts(source: Path, classes: set[str]) -> dict[str, str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 made[node.name] = node
-    found: dict[str, str] = {}
+    arch_of: dict[str, str] = {}
     for node in made.values():
         arch = names.get(_model_arch(node, made), "")
         for call in node.decorator_list:
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("register"):
                 given = {ast.literal_eval(argument) for argument in call.args}
                 known = given & classes if arch not in ("", "clip") else set()
-                found |= dict.fromkeys(known, arch)
-    return dict(sorted(found.items()))
+                arch_of |= dict.fromkeys(known, arch)
+    return dict(sorted(arch_of.items()))
 
 
 def _model_arch(node: ast.ClassDef, made: dict[str, ast.ClassDef]) -> str:
@@ -144,14 +144,14 @@ def _model_arch(node: ast.ClassDef, made: dict[str, ast.ClassDef]) -> str:
 
 def architectures(source: Path) -> list[str]:
     """The names that ``general.architecture`` may have."""
-    found = re.findall(r'\{ LLM_ARCH_\w+,\s*"([^"(]+)"\s*\}', source.read_text())
-    return sorted(set(found))
+    names = re.findall(r'\{ LLM_ARCH_\w+,\s*"([^"(]+)"\s*\}', source.read_text())
+    return sorted(set(names))
 
 
 def through_transformers() -> list[str]:
     import transformers
 
-    found = []
+    names = []
     for name in sorted(index().classes):
         cls = getattr(transformers, name, None)
         if (
@@ -159,8 +159,8 @@ def through_transformers() -> list[str]:
             and name.endswith(GENERATES)
             and (cls.is_backend_compatible() or cls._can_set_attn_implementation())
         ):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def through() -> dict[str, Any]:

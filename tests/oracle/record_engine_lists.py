@@ -78,21 +78,21 @@ def assigned(tree: ast.Module, name: str) -> ast.expr:
 
 
 def classes_in(folder: Path) -> dict[str, ast.ClassDef]:
-    found = {}
+    classes = {}
     for path in sorted(folder.rglob("*.py")):
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
-                found[node.name] = node
-    return found
+                classes[node.name] = node
+    return classes
 
 
 def functions_in(paths: Sequence[Path]) -> dict[str, ast.FunctionDef]:
-    found: dict[str, ast.FunctionDef] = {}
+    functions: dict[str, ast.FunctionDef] = {}
     for path in paths:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef):
-                found.setdefault(node.name, node)
-    return found
+                functions.setdefault(node.name, node)
+    return functions
 
 
 def method_of(
@@ -180,13 +180,13 @@ def of_vllm(folder: Path) -> dict[str, Any]:
 
 def implementing(path: Path) -> dict[str, str]:
     """Class of a config -> the class of vLLM that runs it, where that has another name."""
-    found = {}
+    classes = {}
     for name, held in literals(path):
         if name.endswith("_MODELS"):
             for architecture, place in held.items():
                 if isinstance(place, tuple) and place[1] != architecture:
-                    found[architecture] = place[1]
-    return dict(sorted(found.items()))
+                    classes[architecture] = place[1]
+    return dict(sorted(classes.items()))
 
 
 #: Kernels that only choose between others, by the size of a batch.
@@ -201,7 +201,7 @@ def kernels(root: Path) -> dict[str, list[list[Any]]]:
     paths = [root / "platforms/cuda.py", root / "utils/deep_gemm.py", root / "utils/flashinfer.py"]
     paths += sorted((root / "model_executor/layers/quantization/utils").glob("*.py"))
     asked = functions_in([*paths, *sorted(folder.rglob("*.py"))])
-    found = {}
+    by_type = {}
     for name, table in _FORMATS.items():
         value = assigned(tree, table)
         assert isinstance(value, ast.Dict)
@@ -211,12 +211,12 @@ def kernels(root: Path) -> dict[str, list[list[Any]]]:
             if key is not None and ast.unparse(key).endswith("CUDA")
         )
         assert isinstance(cuda, ast.List)
-        found[name] = [
+        by_type[name] = [
             [_short(kernel), *where(classes[kernel], classes, asked)]
             for kernel in map(ast.unparse, cuda.elts)
             if kernel not in _CHOOSE
         ]
-    return found
+    return by_type
 
 
 def _short(name: str) -> str:
@@ -472,17 +472,17 @@ def _types(wheel: zipfile.ZipFile) -> Iterator[str]:
 
 def argparse_flags(path: Path) -> set[str]:
     """The names that ``add_argument`` is given anywhere in a file."""
-    found: set[str] = set()
+    flags: set[str] = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("add_argument"):
-            found.update(text for arg in node.args for text in strings(arg) if text[:1] == "-")
-    return found
+            flags.update(text for arg in node.args for text in strings(arg) if text[:1] == "-")
+    return flags
 
 
 def sglang_flags(folder: Path) -> set[str]:
     """A flag for each annotated field (arg_groups/arg_utils.py), and its second names."""
     root = folder / "sglang/srt"
-    found = argparse_flags(root / "server_args.py")
+    flags = argparse_flags(root / "server_args.py")
     for path in sorted((root / "arg_groups/fields").glob("*.py")):
         for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.AnnAssign) or not ast.unparse(node.annotation).startswith(
@@ -491,20 +491,20 @@ def sglang_flags(folder: Path) -> set[str]:
                 continue
             if node.target.id[:1] == "_":  # type: ignore[union-attr]
                 continue  # kept next to the flags, and no flag
-            found.add("--" + ast.unparse(node.target).replace("_", "-"))
+            flags.add("--" + ast.unparse(node.target).replace("_", "-"))
             for keyword in ast.walk(node.annotation):
                 if isinstance(keyword, ast.keyword) and keyword.arg == "aliases":
-                    found.update(strings(keyword.value))
-    return found
+                    flags.update(strings(keyword.value))
+    return flags
 
 
 def llama_flags(folder: Path) -> set[str]:
     """The names in braces that each option of common/arg.cpp begins with."""
     text = (folder / "vendor/llama.cpp/common/arg.cpp").read_text()
-    found: set[str] = set()
+    flags: set[str] = set()
     for names in re.findall(r"\{((?:\s*\"-[\w-]+\"\s*,?)+)\}", text):
-        found.update(re.findall(r'"(-[\w-]+)"', names))
-    return found
+        flags.update(re.findall(r'"(-[\w-]+)"', names))
+    return flags
 
 
 def quantize_words(folder: Path) -> set[str]:

@@ -73,11 +73,11 @@ def dtypes(cls: Any, config: Any, dtype: Any) -> dict[str, bool]:
     return {re.sub(r"\d+", "*", name): t.dtype is torch.float32 for name, t in state.items()}
 
 
-def ends(found: Mapping[str, bool]) -> list[str]:
+def ends(is_float32: Mapping[str, bool]) -> list[str]:
     """The shortest ends that all names of float32 tensors have, and no others."""
-    others = [f".{name}" for name, wide in found.items() if not wide]
+    others = [f".{name}" for name, wide in is_float32.items() if not wide]
     chosen = set()
-    for name in (name for name, wide in found.items() if wide):
+    for name in (name for name, wide in is_float32.items() if wide):
         words = name.split(".")
         for count in range(min(2, len(words)), len(words) + 1):
             end = ".".join(words[-count:])
@@ -102,12 +102,15 @@ def record(kinds: Iterable[str]) -> dict[str, dict[str, str]]:
             try:
                 cls = model_class(name, kind)
                 config = config_for(cls, {**given, "model_type": kind})
-                found = dtypes(cls, config, dtype)
+                in_float32 = dtypes(cls, config, dtype)
             except Exception as error:
                 print(f"{kind} {name}: {type(error).__name__} {str(error)[:90]}", flush=True)
                 break
             table = names.setdefault(kind, ({}, {}))[at]
-            for tensor, wide in found.items():  # in one config's float32 and in another's not: not
+            for (
+                tensor,
+                wide,
+            ) in in_float32.items():  # in one config's float32 and in another's not: not
                 table[tensor] = wide and table.get(tensor, True)
     tables: dict[str, dict[str, str]] = {"types": {}, "float16": {}}
     for kind, (brain, half) in sorted(names.items()):
@@ -145,10 +148,10 @@ def torch_dtype(name: str) -> Any:
 
 def judge(kinds: Iterable[str]) -> dict[str, Any]:
     """Of the first config of each type: what a save in half precision has in float32."""
-    found: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     wanted = set(kinds)
     for kind, name, given in recorded_configs():
-        if kind not in wanted or any(label.startswith(f"{kind} ") for label in found):
+        if kind not in wanted or any(label.startswith(f"{kind} ") for label in records):
             continue
         for dtype in ("bfloat16", "float16"):
             cls = model_class(name, kind)
@@ -160,21 +163,21 @@ def judge(kinds: Iterable[str]) -> dict[str, Any]:
             except Exception as error:
                 print(f"{kind} {name}: {type(error).__name__} {str(error)[:90]}", flush=True)
                 break
-            found[f"{kind} {dtype}"] = {"saved": saved, "float32": names}
-    return dict(sorted(found.items()))
+            records[f"{kind} {dtype}"] = {"saved": saved, "float32": names}
+    return dict(sorted(records.items()))
 
 
 def agreed(judged: Mapping[str, Any]) -> dict[str, Any]:
     """The rows of the judge that the table on the disk answers."""
     float32._recorded.cache_clear()
-    found = {}
+    rules = {}
     for label, row in judged.items():
         names = (spec.name for spec in predict(row["saved"]).tensors if spec.dtype == "F32")
         if sorted(names) == row["float32"]:
-            found[label] = row
+            rules[label] = row
         else:
             print(f"{label}: a file has others in float32, left out", flush=True)
-    return found
+    return rules
 
 
 def write(tables: Mapping[str, Any]) -> None:

@@ -1181,12 +1181,12 @@ def image_tokens(made: Any, width: int, height: int) -> list[int]:
     if name == "Idefics2Processor":
         return [len(made(images=[picture], text="<image>")["input_ids"][0])]
     if name == "GotOcr2Processor":
-        found = made.image_processor([picture], **merged)
+        features = made.image_processor([picture], **merged)
         extra = {"num_pages_per_batch": [1], "num_image_tokens": 256, "patch_indices": [0]}
-        return [marks(made.replace_image_token(found, 0, **extra))]
+        return [marks(made.replace_image_token(features, 0, **extra))]
     if name in ("FuyuProcessor", "Florence2Processor", "ColPaliProcessor", "ColQwen2Processor"):
-        found = made._get_num_multimodal_tokens(image_sizes=[(height, width)])
-        return [int(found["num_image_tokens"][0])]
+        numbers = made._get_num_multimodal_tokens(image_sizes=[(height, width)])
+        return [int(numbers["num_image_tokens"][0])]
     if name in ("Blip2Processor", "InstructBlipProcessor"):
         return [made.num_query_tokens]
     if name == "PI0Processor":
@@ -1251,16 +1251,16 @@ def audio_tokens(made: Any, milliseconds: int) -> list[int]:
     part = getattr(made, "feature_extractor", None) or made.audio_processor
     sound = np.zeros(milliseconds * part.sampling_rate // 1000, dtype=np.float32)
     if name == "WhisperProcessor":
-        found = part(sound, sampling_rate=part.sampling_rate, return_tensors="pt")
-        return [0, found["input_features"].shape[-1] // 2]
+        features = part(sound, sampling_rate=part.sampling_rate, return_tensors="pt")
+        return [0, features["input_features"].shape[-1] // 2]
     if name.startswith("NemotronH"):
         count = max(1, made._estimate_audio_num_embeddings(len(sound)))
         return [marks(made.replace_audio_token({"num_tokens": [count]}, 0))]
     if hasattr(made, "_get_num_multimodal_tokens") and not name.startswith("Apertus"):
-        found = made._get_num_multimodal_tokens(audio_lengths=[len(sound)])
-        if getattr(found, "num_audio_tokens", None):
+        numbers = made._get_num_multimodal_tokens(audio_lengths=[len(sound)])
+        if getattr(numbers, "num_audio_tokens", None):
             more = {"Gemma3nProcessor": 4}.get(name, 2 if "Gemma" in name else 0)
-            return [int(found["num_audio_tokens"][0]) + more]
+            return [int(numbers["num_audio_tokens"][0]) + more]
     merged = made._merge_kwargs(return_tensors="pt", sampling_rate=part.sampling_rate)
     _, texts = made._process_audio([sound], **merged["audio_kwargs"])
     return [marks(texts[0])]
@@ -1384,37 +1384,37 @@ def asked(made: Any, part: str) -> bool:
 
 
 def record(model_type: str, files: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": model_type, "files": files, "config": config}
+    case: dict[str, Any] = {"type": model_type, "files": files, "config": config}
     if model_type.startswith("granite_speech"):
-        found["audio"] = [[ms, *speech_lengths(files, ms)] for ms in MILLISECONDS]
-        return found
+        case["audio"] = [[ms, *speech_lengths(files, ms)] for ms in MILLISECONDS]
+        return case
     if model_type == "voxtral":
-        found["audio"] = [[ms, *in_windows(files, ms)] for ms in MILLISECONDS]
-        return found
+        case["audio"] = [[ms, *in_windows(files, ms)] for ms in MILLISECONDS]
+        return case
     made = build(model_type, files)
     if model_type in SEEN:
         model = seeing(model_type, config)
-        found["images"] = [[*size, *tried(seen, made, config, model, *size)] for size in SIZES]
+        case["images"] = [[*size, *tried(seen, made, config, model, *size)] for size in SIZES]
     elif model_type == "git":
-        found["images"] = [[*size, git_positions(made, config, *size)] for size in SIZES]
+        case["images"] = [[*size, git_positions(made, config, *size)] for size in SIZES]
     elif asked(made, "image_processor"):
-        found["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
+        case["images"] = [[*size, *tried(image_tokens, made, *size)] for size in SIZES]
     if asked(made, "video_processor") and model_type not in (
         *(() if files else ("nemotron_h_omni",)),  # its class has no mean to normalize frames by
     ):
-        found["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
+        case["videos"] = [[*size, *tried(video_tokens, made, *size)] for size in VIDEOS]
     if asked(made, "feature_extractor") or asked(made, "audio_processor"):
-        found["audio"] = [[ms, *tried(audio_tokens, made, ms)] for ms in MILLISECONDS]
-    return found
+        case["audio"] = [[ms, *tried(audio_tokens, made, ms)] for ms in MILLISECONDS]
+    return case
 
 
 def tried(count: Any, *arguments: Any) -> list[Any]:
     """The numbers, or the error with which the library refuses the item."""
     try:
-        found = count(*arguments)
+        tokens = count(*arguments)
     except (TypeError, ValueError, RuntimeError) as error:
         return [f"{type(error).__name__}: {str(error)[:80]}"]
-    return found if isinstance(found, list) else [found]
+    return tokens if isinstance(tokens, list) else [tokens]
 
 
 def main(chosen: list[str]) -> None:

@@ -305,10 +305,10 @@ def run(program: str, vocabulary: Path, mmproj: Path, lines: list[str]) -> list[
         text=True,
         check=False,
     )
-    found = [line.split() for line in done.stdout.splitlines()]
-    if len(found) != len(lines):
+    rows = [line.split() for line in done.stdout.splitlines()]
+    if len(rows) != len(lines):
         raise SystemExit(f"{mmproj.name}: {done.stdout[-300:]} {done.stderr[-300:]}")
-    return [int(one[0]) if one[0].isdigit() else " ".join(one) for one in found]
+    return [int(one[0]) if one[0].isdigit() else " ".join(one) for one in rows]
 
 
 def main(program: str, *only: str) -> None:
@@ -330,13 +330,13 @@ def main(program: str, *only: str) -> None:
             try:
                 if sense == "vision":
                     lines = [f"image {width} {height}" for width, height in SIZES]
-                    found = run(program, text, path, lines)
-                    case["images"] = [[*size, n] for size, n in zip(SIZES, found, strict=True)]
+                    rows = run(program, text, path, lines)
+                    case["images"] = [[*size, n] for size, n in zip(SIZES, rows, strict=True)]
                 else:
                     (rate,) = run(program, text, path, ["rate"])
                     lines = [f"audio {ms * rate // 1000}" for ms in MILLISECONDS]
-                    found = run(program, text, path, lines)
-                    case["audio"] = [[ms, n] for ms, n in zip(MILLISECONDS, found, strict=True)]
+                    rows = run(program, text, path, lines)
+                    case["audio"] = [[ms, n] for ms, n in zip(MILLISECONDS, rows, strict=True)]
             except SystemExit as error:
                 print(kind, str(error)[:400], file=sys.stderr)
                 continue

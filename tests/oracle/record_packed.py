@@ -249,11 +249,11 @@ def _both(one: dict[str, Any], method: str, built: Built) -> tuple[Tensors, Tens
     """What is saved, and what is predicted. Raises UndeterminedError for the latter."""
     if method == "fp8":
         config, tensors = packed(one, BLOCKS)
-        found = packing(predict(config), config)
-        assert found is not None
-        if found.specs is None:
-            raise UndeterminedError(found.findings[0].text)
-        return tensors, {s.name: (s.dtype or found.dtype or "", s.shape) for s in found.tensors}
+        layout = packing(predict(config), config)
+        assert layout is not None
+        if layout.specs is None:
+            raise UndeterminedError(layout.findings[0].text)
+        return tensors, {s.name: (s.dtype or layout.dtype or "", s.shape) for s in layout.tensors}
     packer = packers.PACKERS[method]
     prediction = predict({**one["saved"], "dtype": "bfloat16", **packers.settings(packer)})
     mine = predicted_otherwise(packer, prediction)
@@ -275,8 +275,8 @@ def compare(methods: list[str]) -> None:
             counts[method][outcome] += 1
             if text:
                 print(f"{method} {label}: {outcome}: {text}", flush=True)
-    for method, found in counts.items():
-        print(f"{method}: {len(seen):,} classes: {dict(found)}")
+    for method, outcomes in counts.items():
+        print(f"{method}: {len(seen):,} classes: {dict(outcomes)}")
 
 
 def _outcome(one: dict[str, Any], method: str, built: Built) -> tuple[str, str]:

@@ -168,10 +168,10 @@ def main(wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, make in cases(Path(folder)).items():
             if not wanted or name in wanted:
-                found = record(name, make, Path(folder))
-                text = json.dumps(found, indent=1, sort_keys=True)
+                case = record(name, make, Path(folder))
+                text = json.dumps(case, indent=1, sort_keys=True)
                 (FOLDER / f"{name}.json").write_text(text + "\n")
-                print(name, found["parameters"])
+                print(name, case["parameters"])
 
 
 if __name__ == "__main__":

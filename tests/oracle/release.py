@@ -174,13 +174,13 @@ def new_keys(kinds: Iterable[str]) -> dict[str, list[str]]:
     past = json.loads(FIELDS.read_text())
     now = fields()
     common = set(past["common"].split())
-    found = {}
+    keys = {}
     for kind in sorted(kinds):
         before = {*common, *past["fields"].get(kind, "").split()}
         added = set(now["fields"].get(kind, "").split()) - before
         if kind in past["fields"] and added:
-            found[kind] = sorted(added)
-    return found
+            keys[kind] = sorted(added)
+    return keys
 
 
 def in_order(library: Transformers, kinds: Iterable[str]) -> list[str]:

@@ -274,10 +274,10 @@ def _fresh(
     """Configs that the library can build."""
     rng = Random(f"replace {kind} {name}")
     start = next(iter(library.starts(kind, name)))
-    found, until = 0, time.process_time() + 60
+    number, until = 0, time.process_time() + 60
     known = _known(trace, library.released(kind, name))
     for given in _varied(library, kind, name, start, known, rng, 5 * count):
-        if found >= count or time.process_time() > until:
+        if number >= count or time.process_time() > until:
             break
         try:
             with patience(PATIENCE):
@@ -286,7 +286,7 @@ def _fresh(
             raise
         except Exception:
             continue
-        found += 1
+        number += 1
         yield given
 
 
@@ -351,16 +351,16 @@ def replaced(
             whole = False
         if not _stays(family):
             for kind, library in _seams(family):
-                found = _one(file, library, kind, family, seconds, count, allow)
-                whole = whole and found is not None
-                if found is not None:
-                    traces[kind] = found
+                trace = _one(file, library, kind, family, seconds, count, allow)
+                whole = whole and trace is not None
+                if trace is not None:
+                    traces[kind] = trace
     return traces if whole else None
 
 
 def _stays(family: Family) -> list[str]:
     """Why a family is no trace, before anything is recorded."""
-    found = []
+    reasons = []
     if family.category != "diffusion":
         from transformers import CONFIG_MAPPING
 
@@ -368,8 +368,8 @@ def _stays(family: Family) -> list[str]:
 
         missing = [t for t in family.model_types if t not in {*CONFIG_MAPPING, *config_classes()}]
         if missing:
-            found.append(f"the library has no type {missing[0]}")
-    return found
+            reasons.append(f"the library has no type {missing[0]}")
+    return reasons
 
 
 def _seams(family: Family) -> Iterator[tuple[str, Any]]:
@@ -392,14 +392,14 @@ def _one(
     file: str, library: Any, kind: str, family: Family, seconds: float, count: int, allow: float
 ) -> dict[str, Any] | None:
     names = [kind] if library.name == "diffusers" else list(family.classes)
-    found: dict[str, list[Recorded]] = {}
+    recordings: dict[str, list[Recorded]] = {}
     for name in sorted(names, key=_order):  # the first that fails says enough
         some, failed = record_classes(library, kind, [name], seconds)
         if failed:
             print(f"{file}: {name} cannot be recorded: {failed[name][:200]}")
             return None
-        found |= some
-    trace = with_divisors(library, kind, family_json(library, kind, found))
+        recordings |= some
+    trace = with_divisors(library, kind, family_json(library, kind, recordings))
     # The first class is taken where a config names none.
     trace["classes"] = {name: trace["classes"][name] for name in names}
     if family.model_types[1:]:
@@ -425,7 +425,7 @@ def _one(
         )
         if compared.lacks:
             return None
-    return {"trace": trace, "examples": {"recordings": examples(library, kind, found)}}
+    return {"trace": trace, "examples": {"recordings": examples(library, kind, recordings)}}
 
 
 def held_numbers(trace: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
@@ -433,15 +433,15 @@ def held_numbers(trace: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
     and those."""
     entry = trace["classes"][name]
     rules = [trace["guards"][root["guards"]] for root in (entry, *entry.get("or", ()))]
-    found: dict[str, list[Any]] = {}
+    numbers: dict[str, list[Any]] = {}
     for key in rules[0]:
         known = [rule.get(key, {}).get("is") or () for rule in rules]
         if all(
             any(map(_counted, values)) and all(v is None or _counted(v) for v in values)
             for values in known
         ):
-            found[key] = [value for values in known for value in values]
-    return found
+            numbers[key] = [value for values in known for value in values]
+    return numbers
 
 
 def _counted(value: object) -> bool:
@@ -475,9 +475,9 @@ def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:
         for path in sorted(FAMILIES.glob("*.py"))
         if re.search(rf"^from \.{file} import|^from \. import .*\b{file}\b", path.read_text(), re.M)
     ]
-    for kind, found in traces.items():
-        (TRACED / f"{file_name(kind)}.json").write_text(text(found["trace"]))
-        (FIXTURES / f"{file_name(kind)}.json").write_text(text(found["examples"]))
+    for kind, trace in traces.items():
+        (TRACED / f"{file_name(kind)}.json").write_text(text(trace["trace"]))
+        (FIXTURES / f"{file_name(kind)}.json").write_text(text(trace["examples"]))
     if users:
         print(f"{file}: take it out of {' '.join(users)}, then delete it")
     else:

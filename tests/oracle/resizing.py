@@ -74,8 +74,8 @@ def _number(key: str, value: int, rng: Random) -> int:
     if _DEPTH.search(key) and rng.random() < 0.2:
         return rng.choice(_DEEP)
     options = [2 * value, 3 * value, value + 1, value // 2 or 1, rng.choice(SIZES)]
-    found = rng.choice(options)
-    return min(found, max(_MOST, value)) if _SEVERAL.search(key) and "size" not in key else found
+    number = rng.choice(options)
+    return min(number, max(_MOST, value)) if _SEVERAL.search(key) and "size" not in key else number
 
 
 #: What configs of timm say next to the name of an architecture.
@@ -106,12 +106,12 @@ def of_timm(name: str, rng: Random) -> Config:
         "global_pool": rng.choice(_POOLS),
         "num_features": 768,
     }
-    found = {"architecture": name, **_some(above, rng, 0.5)}
+    config = {"architecture": name, **_some(above, rng, 0.5)}
     older = rng.random() < 0.2
-    found |= _some(about, rng, 0.6) if older else {"pretrained_cfg": _some(about, rng, 0.6)}
+    config |= _some(about, rng, 0.6) if older else {"pretrained_cfg": _some(about, rng, 0.6)}
     if rng.random() < 0.3:
-        found["model_args"] = _some(arguments, rng, 0.3)
-    return found
+        config["model_args"] = _some(arguments, rng, 0.3)
+    return config
 
 
 def _some(values: Config, rng: Random, share: float) -> Config:

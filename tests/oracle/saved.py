@@ -53,8 +53,8 @@ def classes_of(model_type: str) -> list[str]:
     would build for it; of a section that has neither, the classes in the composite's file."""
     from transformers import CONFIG_MAPPING
 
-    found = {*_public_classes().get(CONFIG_MAPPING[model_type], ()), *_auto_classes(model_type)}
-    return sorted(name for name in found if _class(name) is not None) or sorted(
+    names = {*_public_classes().get(CONFIG_MAPPING[model_type], ()), *_auto_classes(model_type)}
+    return sorted(name for name in names if _class(name) is not None) or sorted(
         _in_own_file(model_type)
     )
 
@@ -103,12 +103,12 @@ def _auto_classes(model_type: str) -> frozenset[str]:
     """Names of what the auto classes build for a type."""
     from transformers.models.auto import modeling_auto
 
-    found: set[str] = set()
+    names: set[str] = set()
     for attribute, mapping in vars(modeling_auto).items():
         if attribute.endswith("_MAPPING_NAMES") and model_type in mapping:
             named = mapping[model_type]
-            found.update(named if isinstance(named, tuple) else (named,))
-    return frozenset(found)
+            names.update(named if isinstance(named, tuple) else (named,))
+    return frozenset(names)
 
 
 def _is_part(config_class: Any, model_type: str) -> bool:
@@ -124,12 +124,12 @@ def _public_classes() -> dict[Any, list[str]]:
     """Config class -> names of the model classes that take it."""
     import transformers
 
-    found: dict[Any, list[str]] = {}
+    names: dict[Any, list[str]] = {}
     for name in dir(transformers):
         cls = _class(name)
         if cls is not None:
-            found.setdefault(cls.config_class, []).append(name)
-    return found
+            names.setdefault(cls.config_class, []).append(name)
+    return names
 
 
 def _class(name: str) -> Any:

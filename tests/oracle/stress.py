@@ -183,18 +183,18 @@ def spellings(record: Config) -> list[Config]:
     kind, name, given = record["model_type"], record["architecture"], record["given"]
     # Of a section that was built alone, what is saved is a config of its own.
     same = record.get("saved", {}).get("model_type", kind) == kind
-    found = [record["saved"]] if "saved" in record and same else []
+    configs = [record["saved"]] if "saved" in record and same else []
     library: Library = transformers()
     if record["library"] == "diffusers":
         from .tracing.of_diffusers import diffusers
 
         library, kind = diffusers(), name
     try:
-        found.append(library.full(kind, name, given))
+        configs.append(library.full(kind, name, given))
     except Exception as error:  # a section whose type only its composite has
         print(f"  {name}: {type(error).__name__} of its config in full", file=sys.stderr)
     # The library finds a part's section by the model_type that a saved config states.
-    return found if found and is_part(record) else [given, *found]
+    return configs if configs and is_part(record) else [given, *configs]
 
 
 def cut_down(base: Config, config: Config, differs: Callable[[Config], bool]) -> Config:
@@ -219,28 +219,28 @@ def _changes(
 
 def put(base: Config, changes: dict[tuple[str, ...], Any]) -> Config:
     """``base`` with values put under paths of keys."""
-    found = copy.deepcopy(base)
+    config = copy.deepcopy(base)
     for (*path, last), value in changes.items():
-        place = found
+        place = config
         for key in path:
             place = place.setdefault(key, {})
         place[last] = value
-    return found
+    return config
 
 
 def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]:
     """The comparisons of one file, each difference printed under the keys that it needs."""
     rng, until = Random(f"{options.seed} {file}"), float("inf")
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     causes: Counter[str] = Counter()
     records = list(filter(is_installed, recordings(folder, file, options.library)))
     for record, base, config in chain(
         with_unlisted(records, unlisted), trials(records, rng, spellings)
     ):
         kind, example = outcome(record, config)
-        if not found:  # which imports what the class needs
+        if not counts:  # which imports what the class needs
             until = time.process_time() + options.seconds
-        found[kind] += 1
+        counts[kind] += 1
         if kind in ("differing", "crashed") and len(causes) < CUT:
             needed = cut_down(base, config, partial(_comes_out, record, kind))
             cause = f"{record['architecture']} {kind} {sorted(needed)}"
@@ -249,11 +249,11 @@ def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]
                 print(f"  {cause} {json.dumps(needed)}\n    of {json.dumps(base)}\n    {example}")
                 if options.keep:
                     keep(record, smallest(record, base, needed, kind))
-        if found.total() >= options.count or time.process_time() > until:
+        if counts.total() >= options.count or time.process_time() > until:
             break
-    if found:
-        print(f"{file}: {dict(found)}", flush=True)
-    return found
+    if counts:
+        print(f"{file}: {dict(counts)}", flush=True)
+    return counts
 
 
 def smallest(record: Config, base: Config, needed: Config, kind: str) -> Config:

@@ -95,12 +95,12 @@ def _by_card(page: str) -> dict[str, list[int]]:
         if line.startswith("|") and ":--" not in line
     ]
     (_, *names), *generations = rows
-    found: dict[str, list[int]] = {name: [] for name in names if name != _NO_WEIGHTS}
+    cards: dict[str, list[int]] = {name: [] for name in names if name != _NO_WEIGHTS}
     for generation, *cells in generations:
         for name, cell in zip(names, cells, strict=True):
-            if cell == "Y" and name in found:
-                found[name] += _CAPABILITIES[generation]
-    return {name: sorted(numbers) for name, numbers in found.items()}
+            if cell == "Y" and name in cards:
+                cards[name] += _CAPABILITIES[generation]
+    return {name: sorted(numbers) for name, numbers in cards.items()}
 
 
 def click_flags(folder: Path) -> set[str]:

@@ -109,8 +109,8 @@ def written(folder: Path, path: str, text: str) -> Path:
 def test_conditions_of_kernels(tmp_path: Path) -> None:
     file = written(tmp_path, "kernels.py", KERNELS)
     classes, asked = classes_in(tmp_path), functions_in([file])
-    found = {name: where(cls, classes, asked) for name, cls in classes.items()}
-    assert found == {
+    conditions = {name: where(cls, classes, asked) for name, cls in classes.items()}
+    assert conditions == {
         "Base": (100, []),
         "Inherits": (100, []),
         "OneFamily": (0, [120]),
@@ -123,8 +123,8 @@ def test_conditions_of_kernels(tmp_path: Path) -> None:
 def test_the_least_capability_is_that_of_cuda(tmp_path: Path) -> None:
     written(tmp_path, "methods.py", METHODS)
     classes = classes_in(tmp_path)
-    found = {name: least_capability(cls, classes, "fp8") for name, cls in classes.items()}
-    assert found == {"Plain": 80, "Npu": 75, "Both": 80, "Musa": 60, "Asks": None}
+    capabilities = {name: least_capability(cls, classes, "fp8") for name, cls in classes.items()}
+    assert capabilities == {"Plain": 80, "Npu": 75, "Both": 80, "Musa": 60, "Asks": None}
     assert least_capability(classes["Both"], classes, "mxfp8") == 100
     assert widths(classes["Plain"]) == [(4, True), (8, True)]
 
@@ -161,11 +161,11 @@ def load_model(p):
     elif quant_method in ("awq", "gptq"): pass
 """
     written(tmp_path, "mlx_lm/utils.py", utils)
-    found = of_mlx_lm(tmp_path)
-    assert (found["types"], found["renamed"]) == (["llama", "mamba"], {"mistral": "llama"})
-    assert found["own_caches"] == ["mamba"]
-    assert found["methods"] == ["awq", "gptq", "mxfp4"]
-    assert found["compressed"] == ["pack-quantized"]
+    lists = of_mlx_lm(tmp_path)
+    assert (lists["types"], lists["renamed"]) == (["llama", "mamba"], {"mistral": "llama"})
+    assert lists["own_caches"] == ["mamba"]
+    assert lists["methods"] == ["awq", "gptq", "mxfp4"]
+    assert lists["compressed"] == ["pack-quantized"]
     configs = """
 COMMON = ["fill-mask", "feature-extraction"]
 @register_tasks_manager_onnx("bert", *COMMON)

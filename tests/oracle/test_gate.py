@@ -71,8 +71,8 @@ TRACE = {
 
 def passed(library: Small, trace: dict[str, Any]) -> Gated:
     whole = {**TRACE, **trace}
-    found = cast("Library", library)
-    return gate(found, "small", "SmallModel", whole, {}, "seed", float("inf"))
+    typed = cast("Library", library)
+    return gate(typed, "small", "SmallModel", whole, {}, "seed", float("inf"))
 
 
 def test_a_trace_that_says_what_is_saved_passes() -> None:
@@ -128,8 +128,8 @@ class Unlisted(Small):
         return {"head_dim": [16]}
 
     def loaded_names(self, kind: str, name: str, given: Any) -> Shapes:
-        found = super().loaded_names(kind, name, given)
-        return {**found, "head": (given["head_dim"],)} if "head_dim" in given else found
+        shapes = super().loaded_names(kind, name, given)
+        return {**shapes, "head": (given["head_dim"],)} if "head_dim" in given else shapes
 
 
 def test_a_key_that_no_config_class_lists_is_tried() -> None:

@@ -23,11 +23,11 @@ def outcome(name: str, *, room: str) -> Outcome:
 
 def test_a_process_that_dies_costs_its_own_outcome(tmp_path: Path) -> None:
     names, done = ["first", "dies", "fails", "differs", "last"], tmp_path / "done"
-    found = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
-    assert list(found) == names
-    assert [found[name].equal for name in names] == [1, 0, 0, 1, 1]
-    assert "died" in found["dies"].by_hand[0]
-    assert found["fails"].by_hand == ["ValueError: of two lines"]
+    outcomes = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
+    assert list(outcomes) == names
+    assert [outcomes[name].equal for name in names] == [1, 0, 0, 1, 1]
+    assert "died" in outcomes["dies"].by_hand[0]
+    assert outcomes["fails"].by_hand == ["ValueError: of two lines"]
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
     assert [name for name, _ in ran] == ["first", "dies", "dies", "fails", "differs", "last"]
     assert ran[3][1] == ran[4][1] == ran[5][1]  # one process does one after the other
@@ -35,7 +35,7 @@ def test_a_process_that_dies_costs_its_own_outcome(tmp_path: Path) -> None:
     # What holds is not run again.
     assert sorted(read(done)) == ["first", "last"]
     again = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
-    assert again.keys() == found.keys()
+    assert again.keys() == outcomes.keys()
     more = (tmp_path / "ran").read_text().splitlines()[len(ran) :]
     assert [line.split()[0] for line in more] == ["dies", "dies", "fails", "differs"]
 

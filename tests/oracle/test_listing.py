@@ -49,8 +49,8 @@ def test_entries_are_parted_by_their_places() -> None:
 
 
 def test_an_entry_may_be_a_number_of_the_config() -> None:
-    found = Listing([], KEYS).computed(where(lambda depth, pattern, dense: [pattern] * depth))
-    assert found == {"count": "depth", "pick": [[None, ["+", "pattern", 0]]]}
+    rule = Listing([], KEYS).computed(where(lambda depth, pattern, dense: [pattern] * depth))
+    assert rule == {"count": "depth", "pick": [[None, ["+", "pattern", 0]]]}
 
 
 def test_what_nothing_gives_is_not_known() -> None:
@@ -59,11 +59,11 @@ def test_what_nothing_gives_is_not_known() -> None:
 
 
 def test_one_value_may_be_chosen_by_a_flag() -> None:
-    found = Listing([], KEYS).chosen(where(lambda depth, *_: "few" if depth == 2 else None))
-    assert found == {"pick": [[["true", "bias"], "few"], [None, None]]}
-    found = Listing([], KEYS).chosen(where(lambda depth, *rest: rest[depth == 2]))
-    assert found == {"pick": [[["true", "bias"], 0], [None, ["+", "pattern", 0]]]}
-    trace = {"defaults": {"size": {"of": found}}, "guards": [{}]}
+    rule = Listing([], KEYS).chosen(where(lambda depth, *_: "few" if depth == 2 else None))
+    assert rule == {"pick": [[["true", "bias"], "few"], [None, None]]}
+    rule = Listing([], KEYS).chosen(where(lambda depth, *rest: rest[depth == 2]))
+    assert rule == {"pick": [[["true", "bias"], 0], [None, ["+", "pattern", 0]]]}
+    trace = {"defaults": {"size": {"of": rule}}, "guards": [{}]}
     config = ModelConfig({"architectures": ["M"], "bias": False, "pattern": 3})
     assert GuardedRead(config, "M", trace, {"guards": 0}).raw("size") == 3
 

@@ -67,19 +67,19 @@ def test_a_list_whose_members_differ_by_their_place() -> None:
     sizes = [(3, 7), (4, 11), (5, 13)]
     builds = [Build({"depth": n, "width": w}, frozenset(), tree(layers(n, w))) for n, w in sizes]
     keys = ["depth", "width", ["*", 2, "width"]]
-    found = Fitter(builds, keys, [], keys=["depth", "width"]).root(range(3))["in"]["layers"]
-    assert found["count"] == "depth"
-    assert [when for when, _ in found["pick"]] == [["==", "i", 0], None]
+    listed = Fitter(builds, keys, [], keys=["depth", "width"]).root(range(3))["in"]["layers"]
+    assert listed["count"] == "depth"
+    assert [when for when, _ in listed["pick"]] == [["==", "i", 0], None]
 
 
 def test_which_stages_a_backbone_gives_is_tried() -> None:
-    found = alternatives("out_features", ["stage4"], "list[str]", set(), set())
-    assert ["stage1"] in found and ["stage1", "stage4"] in found
+    values = alternatives("out_features", ["stage4"], "list[str]", set(), set())
+    assert ["stage1"] in values and ["stage1", "stage4"] in values
     assert [1, 2] in alternatives("backbone.out_indices", [4], "list[int]", set(), set())
 
 
 def test_positions_of_each_type_of_layer_are_tried_with_another_base() -> None:
     each = {"rope_type": "default", "rope_theta": 10000.0}
-    found = alternatives("rope_parameters", {"full": each, "sliding": each}, "dict", set(), set())
+    values = alternatives("rope_parameters", {"full": each, "sliding": each}, "dict", set(), set())
     other = {**each, "rope_theta": 777.0}
-    assert {"full": other, "sliding": other} in found
+    assert {"full": other, "sliding": other} in values

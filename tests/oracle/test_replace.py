@@ -68,9 +68,9 @@ def test_of_what_the_written_family_refuses_names_and_shapes_are_learned() -> No
         saved = known.labelled(library, "small", "SmallModel", given, made)
         assert saved.partial is (width == 5)
         builds.append(Build(given, frozenset(given), tree(saved)))
-    found = Fitter(builds, ["width"], []).root([1, 0, 2])
-    assert found["in"]["table"]["shape"] == ["width"]
-    assert found["in"]["table"]["label"][2] == "token"
+    root = Fitter(builds, ["width"], []).root([1, 0, 2])
+    assert root["in"]["table"]["shape"] == ["width"]
+    assert root["in"]["table"]["label"][2] == "token"
 
 
 def test_a_window_that_is_a_size_of_the_config_is_a_number_like_any_other() -> None:

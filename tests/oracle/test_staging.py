@@ -59,19 +59,19 @@ class Stages(Patches):
         }
 
     def _shapes(self, full: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-        found: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         before = full["stem"]
         if len(full["widths"]) != full["num_stages"] or full["num_stages"] < 1:
             raise ValueError("lists of another length")
         for i in range(full["num_stages"]):
             width = full["widths"][i]
             if before != width or (full["strided"] and i == 0):
-                found[f"stages.{i}.shortcut.weight"] = (width, before)
+                shapes[f"stages.{i}.shortcut.weight"] = (width, before)
             for j in range(full["depths"][i]):
-                found[f"stages.{i}.layers.{j}.weight"] = (width, width)
-            found[f"stages.{i}.norm.weight"] = (full["embed"] * 2**i,)
+                shapes[f"stages.{i}.layers.{j}.weight"] = (width, width)
+            shapes[f"stages.{i}.norm.weight"] = (full["embed"] * 2**i,)
             before = width
-        return {**found, "head.weight": (7, before), "head.bias": (full["embed"] * 2**i,)}
+        return {**shapes, "head.weight": (7, before), "head.bias": (full["embed"] * 2**i,)}
 
     def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
         return self._shapes(self.full(kind, name, given))
@@ -88,38 +88,40 @@ class Stages(Patches):
 
 
 @pytest.fixture(scope="module")
-def found() -> Recorded:
+def stages_recording() -> Recorded:
     return Recording(cast("Library", Stages()), "stages", "StagesModel").solve()
 
 
-def said(found: Recorded, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    trace = Trace(found.tree, found.defaults).as_json("stages", {"StagesModel": found.guards})
+def said(recording: Recorded, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    trace = Trace(recording.tree, recording.defaults).as_json(
+        "stages", {"StagesModel": recording.guards}
+    )
     root = builders(trace)["StagesModel"](ModelConfig(config))
     return {s.name: tuple(map(int, s.shape)) for s in expected_tensors(root)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 7, 11])
-def test_any_number_of_stages_is_fitted(found: Recorded, count: int) -> None:
+def test_any_number_of_stages_is_fitted(stages_recording: Recorded, count: int) -> None:
     config = {
         "num_stages": count,
         "widths": [20 + 3 * i for i in range(count)],
         "depths": [1 + i % 3 for i in range(count)],
         "embed": 5,
     }
-    assert said(found, config) == Stages().saved_names("", "", config)
+    assert said(stages_recording, config) == Stages().saved_names("", "", config)
 
 
-def test_what_two_equal_widths_lack_is_known_of_every_stage(found: Recorded) -> None:
+def test_what_two_equal_widths_lack_is_known_of_every_stage(stages_recording: Recorded) -> None:
     for widths in ([8, 24, 56, 80], [16, 16, 56, 80], [16, 24, 24, 24], [8, 8, 8, 8]):
         for strided in (False, True):
             config = {"widths": widths, "strided": strided}
-            assert said(found, config) == Stages().saved_names("", "", config), config
+            assert said(stages_recording, config) == Stages().saved_names("", "", config), config
 
 
-def test_lists_of_unequal_lengths_are_refused_by_name(found: Recorded) -> None:
+def test_lists_of_unequal_lengths_are_refused_by_name(stages_recording: Recorded) -> None:
     for config in ({"widths": [16, 24]}, {"num_stages": 3}, {"widths": [16] * 5}):
         with pytest.raises(HfinspectError, match=r"widths|num_stages"):
-            said(found, config)
+            said(stages_recording, config)
 
 
 class Backbones(Stages):
@@ -133,11 +135,11 @@ class Backbones(Stages):
         return {**full, "out_features": [names[i] for i in chosen], "out_indices": chosen}
 
     def _shapes(self, full: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-        found = super()._shapes(full)
+        shapes = super()._shapes(full)
         widths = (full["stem"], *full["widths"])
         names = stage_names(len(full["widths"]))
         norms = {f"norms.{names[i]}.weight": (widths[i],) for i in full["out_indices"]}
-        return {**found, **norms}
+        return {**shapes, **norms}
 
     def build(self, kind: str, name: str, given: Any) -> Saved:
         made = super().build(kind, name, given)
@@ -146,12 +148,12 @@ class Backbones(Stages):
 
 def test_maps_that_are_handed_on_are_fitted() -> None:
     library = Backbones()
-    found = Recording(cast("Library", library), "stages", "StagesModel").solve()
-    assert not found.guards.keys() & {"out_features", "out_indices"}
+    recording = Recording(cast("Library", library), "stages", "StagesModel").solve()
+    assert not recording.guards.keys() & {"out_features", "out_indices"}
     lists = {"widths": [8, 9, 10, 11, 12, 13, 14], "depths": [1] * 7, "num_stages": 7}
     for maps in ({}, {"out_features": ["stem", "stage6"]}, {"out_indices": [2, -1]}):
         config = {**lists, **maps}
-        assert said(found, config) == library.saved_names("", "", config)
+        assert said(recording, config) == library.saved_names("", "", config)
 
 
 def test_keys_of_stages_go_together() -> None:
@@ -199,7 +201,7 @@ def test_a_comparison_is_made_to_turn_with_what_stands_around_it() -> None:
     env = {"widths": [8, 16], "stem": 3, "kind": "x", "flag": False}
     inner = {"if": ["==", "stem", ["[]", "widths", "stage"]], "then": None, "else": None}
     tree = {"class": "M", "in": {"a": {"if": ["is", "kind", "y"], "then": inner, "else": None}}}
-    found = list(challenges(tree, env, {"kind": ["y"], "flag": [True]}, ["flag"]))
-    assert {"kind": "y", "stem": 8} in found
-    assert {"kind": "y", "widths": [8, 3]} in found
-    assert {"kind": "y", "stem": 16, "flag": True} in found
+    configs = list(challenges(tree, env, {"kind": ["y"], "flag": [True]}, ["flag"]))
+    assert {"kind": "y", "stem": 8} in configs
+    assert {"kind": "y", "widths": [8, 3]} in configs
+    assert {"kind": "y", "stem": 16, "flag": True} in configs

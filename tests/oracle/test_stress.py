@@ -62,8 +62,8 @@ def test_a_difference_is_cut_down_to_the_keys_that_it_needs() -> None:
 
 def test_trials_of_a_trace_leave_out_what_says_which_model_it_is() -> None:
     records = recordings("traced", "swin", "transformers")
-    found = trials(records, Random(1), lambda record: [record["given"], {"model_type": "swin"}])
-    for record, base, config in (next(found) for _ in range(20)):
+    cases = trials(records, Random(1), lambda record: [record["given"], {"model_type": "swin"}])
+    for record, base, config in (next(cases) for _ in range(20)):
         assert record["architecture"].startswith("Swin")
         assert KEPT_OUT.isdisjoint(config) and base.keys() == config.keys()
 
@@ -83,9 +83,9 @@ def test_configs_of_timm_say_classes_in_every_place() -> None:
 
 def test_keys_that_no_config_class_lists_are_tried_of_each_class() -> None:
     records = [{"architecture": name, "given": {"width": 8}} for name in ("A", "A", "B")]
-    found = list(with_unlisted(records, lambda _: {"head": [16, True], "text.head": [16]}))
-    assert [record["architecture"] for record, _, _ in found] == ["A", "A", "B", "B"]
-    assert [config for _, _, config in found[:2]] == [
+    cases = list(with_unlisted(records, lambda _: {"head": [16, True], "text.head": [16]}))
+    assert [record["architecture"] for record, _, _ in cases] == ["A", "A", "B", "B"]
+    assert [config for _, _, config in cases[:2]] == [
         {"width": 8, "head": 16},
         {"width": 8, "text": {"head": 16}},
     ]

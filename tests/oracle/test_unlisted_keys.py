@@ -32,8 +32,8 @@ class Config:
 def test_names_that_are_looked_up(tmp_path: Path) -> None:
     (tmp_path / "modeling_x.py").write_text(MODEL)
     (tmp_path / "configuration_x.py").write_text(CONFIG)
-    found = unlisted_keys.read_keys(tmp_path)
-    assert found == {"head_dim", "extra", "n_embed", "backbone", "legacy", "side"}
+    keys = unlisted_keys.read_keys(tmp_path)
+    assert keys == {"head_dim", "extra", "n_embed", "backbone", "legacy", "side"}
 
 
 def test_a_trace_refuses_a_key_that_its_config_class_does_not_list() -> None:

@@ -89,14 +89,14 @@ def record_classes(
     library: Library, kind: str, names: Iterable[str], seconds: float = SECONDS, level: int = 0
 ) -> tuple[dict[str, list[Recorded]], dict[str, str]]:
     """Class -> what was recorded, a root each, and class -> why it was not."""
-    found: dict[str, list[Recorded]] = {}
+    recordings: dict[str, list[Recorded]] = {}
     failed: dict[str, str] = {}
     for name in sorted(names, key=_order):
         started = time.process_time()
         roots, why = record_class(library, kind, name, seconds, level)
         if roots:
-            found[name] = roots
-            _make_known(family_json(library, kind, found))
+            recordings[name] = roots
+            _make_known(family_json(library, kind, recordings))
             outcome = "; ".join(
                 f"{one.checked} builds, guards {len(one.guards)}, gate: {one.gated}"
                 for one in roots
@@ -104,7 +104,7 @@ def record_classes(
         else:
             outcome = failed[name] = why
         print(f"{kind} {name}: {outcome} ({time.process_time() - started:.0f} s)", flush=True)
-    return found, failed
+    return recordings, failed
 
 
 def _order(name: str) -> tuple[bool, int, str]:
@@ -153,10 +153,10 @@ def _answers(
     say something else."""
     trace = family_json(library, kind, {name: roots})
     try:
-        found = predicted(library, kind, name, trace, given)
+        shapes = predicted(library, kind, name, trace, given)
     except HfinspectError:
         return False
-    assert found == library.saved_names(kind, name, given), (name, given)
+    assert shapes == library.saved_names(kind, name, given), (name, given)
     return True
 
 
@@ -164,7 +164,9 @@ def _answers(
 _PARTS = {"vision": "vision", "audio": "audio", "diffusion": "vision"}
 
 
-def family_json(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -> dict[str, Any]:
+def family_json(
+    library: Library, kind: str, recordings: Mapping[str, list[Recorded]]
+) -> dict[str, Any]:
     """The trace of a family."""
     about = library.about(kind)
     part = about.pop("part", None) or _PARTS.get(about["category"], "text")
@@ -173,9 +175,9 @@ def family_json(library: Library, kind: str, found: Mapping[str, list[Recorded]]
     defaults: dict[str, Any] = {}
     classes: dict[str, Any] = {}
     absent: dict[str, Any] = {}
-    for name in sorted(found, key=_rank):
+    for name in sorted(recordings, key=_rank):
         entries: list[dict[str, Any]] = []
-        for one in found[name]:
+        for one in recordings[name]:
             absent.update(one.absent)
             table.keys = set(one.guards)
             root = table.root(one.tree, part)
@@ -231,10 +233,12 @@ def _rank(name: str) -> tuple[int, str]:
     return next((n for n, end in enumerate(_FIRST) if name.endswith(end)), len(_FIRST)), name
 
 
-def examples(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -> dict[str, Any]:
+def examples(
+    library: Library, kind: str, recordings: Mapping[str, list[Recorded]]
+) -> dict[str, Any]:
     """Recordings of a few builds of each class: a count and a digest of what would be saved."""
     records: dict[str, Any] = {}
-    for name, roots in found.items():
+    for name, roots in recordings.items():
         some = [(seen.given, seen.root) for one in roots for seen in one.examples[:3]][:5]
         for number, released in enumerate(library.released(kind, name)):
             if _answers(library, kind, name, roots, released):
@@ -277,15 +281,15 @@ def record_family(
     library: Library, kind: str, names: list[str], seconds: float = SECONDS, level: int = 0
 ) -> bool:
     """Record these classes of a type and write its trace; other classes that it has stay."""
-    found, failed = record_classes(library, kind, names, seconds, level)
+    records, failed = record_classes(library, kind, names, seconds, level)
     _leave_out(library.name, kind, names, failed)
-    if not found:
+    if not records:
         return False
     TRACED.mkdir(exist_ok=True)
     FIXTURES.mkdir(exist_ok=True)
     places = TRACED / f"{file_name(kind)}.json", FIXTURES / f"{file_name(kind)}.json"
-    trace = with_divisors(library, kind, family_json(library, kind, found))
-    recordings = examples(library, kind, found)
+    trace = with_divisors(library, kind, family_json(library, kind, records))
+    recordings = examples(library, kind, records)
     recordings = _in_reach(library, trace, recordings)
     if refused := unanswered(library, trace, recordings):
         print(
@@ -298,7 +302,7 @@ def record_family(
         if lost := list(unmended(library, kind, old, trace, entries)):
             print(f"{kind}: not written, it was mended by hand", *lost, sep="\n   ", flush=True)
             return False
-        if not set(old["classes"]) & set(found):
+        if not set(old["classes"]) & set(records):
             base, trace = old["base"] or trace["base"], merged(old, trace)
             ordered = {n: trace["classes"][n] for n in sorted(trace["classes"], key=_rank)}
             trace |= {"base": base, "classes": ordered}
@@ -313,14 +317,14 @@ def _in_reach(
 ) -> dict[str, dict[str, Any]]:
     """Without the builds that a part of the class refuses, whose guards may be narrower than those
     of the class; all of them where a class would have none left."""
-    kind, found = trace["model_type"], dict(recordings)
+    kind, records = trace["model_type"], dict(recordings)
     for name in trace["classes"]:
         own = {label: row for label, row in recordings.items() if row["architecture"] == name}
         says = {n: _says(library, kind or name, trace, row) for n, row in own.items()}
         if "equal" in says.values():
             for label in (label for label, answer in says.items() if answer == "refused"):
-                del found[label]
-    return found
+                del records[label]
+    return records
 
 
 def unanswered(
@@ -421,8 +425,8 @@ def judge(library: Library, kind: str, seconds: float) -> Iterator[str]:
         if record[key] == kind and (family == file_name(kind) or key == "architecture")
     }
     names = sorted({r["architecture"] for r in wanted.values()} & set(library.classes(kind)))
-    found, failed = record_classes(library, kind, names, seconds)
-    trace = family_json(library, kind, found) if found else None
+    records, failed = record_classes(library, kind, names, seconds)
+    trace = family_json(library, kind, records) if records else None
     counts = {"answered": 0, "refused": 0, "wrong": 0}
     for label, record in wanted.items():
         if record["architecture"] in failed or record["architecture"] not in names:

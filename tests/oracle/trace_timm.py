@@ -144,13 +144,13 @@ def recorded(library: Timm, some: list[Built], unions: list[Union], family: str)
 def guards_of(one: Built) -> dict[str, Any]:
     """What a config of this name has to keep to."""
     side = one.options[0].height
-    found: dict[str, Any] = {
+    guards: dict[str, Any] = {
         "in_chans": {"least": 1},
         "global_pool": {"absent": True},
         "fixed_input_size": {"is": [side is not None]},
         "img_size": {"absent": True} if side is None else {"is": [side]},
     }
-    return found if one.bare is not None else {"num_classes": {"least": 1}, **found}
+    return guards if one.bare is not None else {"num_classes": {"least": 1}, **guards}
 
 
 def compared(library: Timm, trace: Mapping[str, Any], one: Built) -> tuple[int, str]:

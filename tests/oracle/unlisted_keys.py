@@ -52,12 +52,12 @@ _COMMON = (
 
 def read_keys(folder: Path) -> frozenset[str]:
     """Names that the models and config classes of a folder look up without declaring them."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file in folder.glob("*.py"):
         if file.name.startswith(("modeling_", "configuration_")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                found.update(_looked_up(node, of_config=file.name.startswith("configuration_")))
-    return frozenset(found.difference(_COMMON))
+                names.update(_looked_up(node, of_config=file.name.startswith("configuration_")))
+    return frozenset(names.difference(_COMMON))
 
 
 def _looked_up(node: ast.AST, *, of_config: bool) -> Iterator[str]:
@@ -91,7 +91,7 @@ _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
 def read_defaults(folder: Path) -> dict[str, Any]:
     """What each of these names stands for where it is absent, if all places agree: a number, a
     text, or an expression over other keys (``["//", "hidden_size", "num_attention_heads"]``)."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for file in folder.glob("*.py"):
         if file.name.startswith(("modeling_", "configuration_")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -103,8 +103,8 @@ def read_defaults(folder: Path) -> dict[str, Any]:
                         continue  # what stands for it then comes after ``or``
                     spoken = isinstance(node, ast.Call) and len(node.args) == least
                     known = _written(last) if spoken and last is not None else None
-                    found.setdefault(name, set()).add(json.dumps(known))
-    single = {name: json.loads(next(iter(v))) for name, v in found.items() if len(v) == 1}
+                    names.setdefault(name, set()).add(json.dumps(known))
+    single = {name: json.loads(next(iter(v))) for name, v in names.items() if len(v) == 1}
     return {name: v for name, v in single.items() if v is not None}
 
 
@@ -116,10 +116,10 @@ def _written(node: ast.expr) -> Any:
         sides = [_written(node.left), _written(node.right)]
         return None if None in sides else [_OPERATORS[type(node.op)], *sides]
     try:
-        found = ast.literal_eval(node)
+        value = ast.literal_eval(node)
     except ValueError:
         return None
-    return found if isinstance(found, (int, str)) else None
+    return value if isinstance(value, (int, str)) else None
 
 
 @cache
@@ -145,17 +145,17 @@ def places(config_class: Any) -> Iterator[tuple[str, ...]]:
 def defaults(config_class: Any) -> dict[str, Any]:
     """Dotted key -> what it stands for where it is absent, of those for which that is known: a
     value, or ``{"of": expression}``."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for path in places(config_class):
         part = config_class
         for section in path[:-1]:
             part = part.sub_configs_defaults[section].config_class
         known = read_defaults(Path(inspect.getfile(part)).parent).get(path[-1])
         if isinstance(known, list):
-            found[".".join(path)] = {"of": _under(".".join(path[:-1]), part.attribute_map, known)}
+            values[".".join(path)] = {"of": _under(".".join(path[:-1]), part.attribute_map, known)}
         elif known is not None:
-            found[".".join(path)] = known
-    return found
+            values[".".join(path)] = known
+    return values
 
 
 def _under(section: str, names: Mapping[str, str], written: Any) -> Any:
@@ -189,12 +189,12 @@ def guard(model_type: str) -> list[str]:
     if not file.exists():
         return []
     trace = json.loads(file.read_text())
-    found = sorted({key for name in trace["classes"] for key, *_ in differing(model_type, name)})
+    keys = sorted({key for name in trace["classes"] for key, *_ in differing(model_type, name)})
     for guards in trace["guards"]:
-        guards.update({key: {"absent": True} for key in found})
-    if found:
+        guards.update({key: {"absent": True} for key in keys})
+    if keys:
         file.write_text(text(trace))
-    return found
+    return keys
 
 
 def main() -> int:

@@ -124,7 +124,7 @@ class Builds:
                 return "no time left"
             try:
                 with patience(PATIENCE):
-                    found = self._tree(self.library.build(self.kind, self.name, given), given)
+                    node = self._tree(self.library.build(self.kind, self.name, given), given)
                     full = self.library.full(self.kind, self.name, given)
             except Exception as error:
                 self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
@@ -138,37 +138,37 @@ class Builds:
             if "id2label" in written:
                 written.add("num_labels")  # which they count
             written |= {k.rpartition(".")[0] for k in plain if "." in k}
-            self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
+            self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), node)
         return self.cache[key]
 
     def _hidden(self, env: Mapping[str, Any]) -> dict[str, Any]:
         """The keys that no config class lists, where they are absent."""
         values = EnvValues(env)
-        found = {
+        defaults = {
             key: evaluated(default["of"], values) if isinstance(default, dict) else default
             for key, default in self.hidden.items()
         }
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in defaults.items() if value is not None}
 
     def _tree(self, saved: Saved, given: Mapping[str, Any]) -> Node:
         """The modules; those that the catalog has as classes of sections are parts."""
-        found = tree(saved)
+        root = tree(saved)
         if self.parts is None:
-            self.parts = self._parts(found, saved, given)
-        there = {path for path, _ in paths(found)}
+            self.parts = self._parts(root, saved, given)
+        there = {path for path, _ in paths(root)}
         for own, path in self.parts.items():
             if own in saved.parts and path in there:
-                node = next(node for place, node in paths(found) if place == path)
-                put(found, path, Part(*saved.parts[own], node))
-        return found
+                node = next(node for place, node in paths(root) if place == path)
+                put(root, path, Part(*saved.parts[own], node))
+        return root
 
     def _parts(self, root: Node, saved: Saved, given: Mapping[str, Any]) -> dict[str, str]:
         """Of the first build: own path -> saved path of what the catalog builds of a section."""
-        found: dict[str, str] = {}
+        part_of: dict[str, str] = {}
         config = ModelConfig(self.library.config_json(self.kind, self.name, self._filled(given)))
         for own, (key, name) in saved.parts.items():
             family = find_class(name)
-            if name == self.name or family is None or any(own.startswith(f"{p}.") for p in found):
+            if name == self.name or family is None or any(own.startswith(f"{p}.") for p in part_of):
                 continue
             section = config
             for step in key.split(".") if key else ():
@@ -180,8 +180,8 @@ class Builds:
             wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_saved(s)}
             places = [path for path, node in paths(root) if wanted and flat(node) == wanted]
             if own in places or len(places) == 1:
-                found[own] = own if own in places else places[0]
-        return found
+                part_of[own] = own if own in places else places[0]
+        return part_of
 
     def _filled(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """With the sections that the class makes of absent ones."""
@@ -190,7 +190,7 @@ class Builds:
 
     def _absent(self) -> dict[str, dict[str, Any]]:
         """Sections that the class makes otherwise than their own class does."""
-        found: dict[str, dict[str, Any]] = {}
+        sections: dict[str, dict[str, Any]] = {}
         try:
             whole = self.library.full(self.kind, self.name, {})
             for key, kind in self.sections.items():
@@ -198,26 +198,26 @@ class Builds:
                     continue
                 own = self.library.full(self.kind, self.name, {key: {"model_type": kind}})[key]
                 if own != whole[key]:
-                    found[key] = {
+                    sections[key] = {
                         k: v for k, v in whole[key].items() if k == "model_type" or own.get(k) != v
                     }
         except Exception:
             return {}
-        return found
+        return sections
 
     def _own_names(self, given: Mapping[str, Any]) -> set[str]:
         """Keys that are written down under an alias."""
-        found: set[str] = set()
+        names: set[str] = set()
 
         def enter(config: ModelConfig) -> None:
             own = config.values.keys() - config.file_values.keys()
-            found.update(config.path + key for key in own if config.has(key))
+            names.update(config.path + key for key in own if config.has(key))
             for key in config.file_values:
                 if config.path + key in self.sections and isinstance(config.file_values[key], dict):
                     enter(config.section(key))
 
         enter(ModelConfig(self.library.config_json(self.kind, self.name, given)))
-        return found
+        return names
 
     def changed(self, changes: Mapping[str, Any]) -> Seen | str:
         return self.attempt(nested(self.base_given, changes), changes)
@@ -239,23 +239,25 @@ class Builds:
             given = self._explicit(without(given, self.without))
             given |= {k: v for k, v in self.released.items() if k in self.without}
             self.parts = None
-            found = self.attempt(given, {})
-            if isinstance(found, Seen) and not found.root.partial:
+            observation = self.attempt(given, {})
+            if isinstance(observation, Seen) and not observation.root.partial:
                 self.base_given = dict(given)
-                return found
-            reasons.append(found if isinstance(found, str) else "the written family refuses it")
+                return observation
+            reasons.append(
+                observation if isinstance(observation, str) else "the written family refuses it"
+            )
         raise Failed(f"no config to begin with builds: {reasons[0] if reasons else '?'}")
 
     def _explicit(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """With sections that need their type written down: a part of one would be another's."""
-        found = dict(given)
+        values = dict(given)
         try:
             full = self.library.full(self.kind, self.name, given)
         except Exception:
-            return found
+            return values
         for key in self.sections:
             if "backbone" in key and "." not in key and isinstance(full.get(key), dict):
-                found[key] = {
+                values[key] = {
                     k: v for k, v in full[key].items() if k == "model_type" or not IDLE.search(k)
                 }
-        return found
+        return values

@@ -125,7 +125,7 @@ def _at(written: Written, stage: int) -> Written:
     if not isinstance(written, list):
         return written
     op, *terms = written
-    found = [op, *(_at(term, stage) for term in terms)]
-    if op == "[]" and not any(keys_of(found[2])):
-        found[2] = evaluated(found[2], EnvValues({}))
-    return found
+    replaced = [op, *(_at(term, stage) for term in terms)]
+    if op == "[]" and not any(keys_of(replaced[2])):
+        replaced[2] = evaluated(replaced[2], EnvValues({}))
+    return replaced

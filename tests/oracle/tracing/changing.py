@@ -23,7 +23,7 @@ _PRIMES = (3, 5, 7, 11, 13)
 
 def flattened(values: Mapping[str, Any], sections: Mapping[str, str]) -> dict[str, Any]:
     """Dotted keys; of nested mappings only sections are entered."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
 
     def enter(inner: Mapping[str, Any], path: str) -> None:
         for key, value in inner.items():
@@ -31,24 +31,24 @@ def flattened(values: Mapping[str, Any], sections: Mapping[str, str]) -> dict[st
             if place in sections and isinstance(value, Mapping):
                 enter(value, place + ".")
             else:
-                found[place] = value
+                flat[place] = value
 
     enter(values, "")
-    return found
+    return flat
 
 
 def nested(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """``base`` with values put under dotted keys."""
-    found = {k: dict(v) if isinstance(v, dict) else v for k, v in base.items()}
+    values = {k: dict(v) if isinstance(v, dict) else v for k, v in base.items()}
     for key, value in changes.items():
         *path, last = key.split(".")
-        place = found
+        place = values
         for name in path:
             inner = place.get(name)
             place[name] = dict(inner) if isinstance(inner, dict) else {}
             place = place[name]
         place[last] = value
-    return found
+    return values
 
 
 def without(values: Mapping[str, Any], keys: set[str], path: str = "") -> dict[str, Any]:
@@ -116,14 +116,14 @@ def _ints(key: str, value: int, limits: set[int]) -> list[int]:
 def _texts(key: str, value: str, annotation: str, words: set[str]) -> list[Any]:
     last = key.rpartition(".")[2]
     literal = re.findall(r"'([^']+)'", annotation) if "Literal" in annotation else []
-    found = [*literal, *sorted(words), *_WORDS.get(last, ())]
+    texts = [*literal, *sorted(words), *_WORDS.get(last, ())]
     if last == "activation_fn":  # of diffusers: two of them have a gate
-        found = ["geglu", "swiglu", *found]
+        texts = ["geglu", "swiglu", *texts]
     if "act" in last:
-        found += ["relu", "gelu", "silu"]
+        texts += ["relu", "gelu", "silu"]
     if last == "layer_norm_type" or "norm" in last:
-        found += ["layer_norm", "batch_norm", "rms_norm"]
-    return [word for word in dict.fromkeys(found) if word != value][:6]
+        texts += ["layer_norm", "batch_norm", "rms_norm"]
+    return [word for word in dict.fromkeys(texts) if word != value][:6]
 
 
 def _for_null(key: str, annotation: str, words: set[str]) -> list[Any]:
@@ -152,33 +152,33 @@ def _lists(key: str, value: list[Any]) -> list[Any]:
     # Which stages a backbone gives: each may have a norm of its own.
     stages = {"out_features": ("stage1", "stage2"), "out_indices": (1, 2)}
     first = list(stages.get(key.rpartition(".")[2], ()))
-    found: list[Any] = [first[:1], first, [*first[:1], value[-1]]] if first else []
+    lists: list[Any] = [first[:1], first, [*first[:1], value[-1]]] if first else []
     kinds = {type(item) for item in value}
     staged = bool(_STAGED.search(key.rpartition(".")[2]))
     if kinds <= {int, float}:
-        found.append([_other(v, staged) for v in value])
+        lists.append([_other(v, staged) for v in value])
         for i in range(min(len(value), 5)):
             changed = list(value)
             changed[i] = _other(changed[i], staged)
-            found.append(changed)
+            lists.append(changed)
             if not staged:  # twice a width may be the next one's: another that is nobody's
                 apart = value[i] * 3 if value[i] > 16 else _PRIMES[i % len(_PRIMES)] + 6
-                found.append([*value[:i], apart, *value[i + 1 :]])
-        found += [value[:-1], [*value, value[-1]]]
+                lists.append([*value[:i], apart, *value[i + 1 :]])
+        lists += [value[:-1], [*value, value[-1]]]
         if 0 in value:  # nothing of it at one place: perhaps at any other
-            found += [[*value[:i], 0, *value[i + 1 :]] for i in range(min(len(value), 5))]
-            found.append([0] * len(value))
+            lists += [[*value[:i], 0, *value[i + 1 :]] for i in range(min(len(value), 5))]
+            lists.append([0] * len(value))
     elif kinds == {bool}:
         for i in range(min(len(value), 4)):
-            found.append([v != (i == j) for j, v in enumerate(value)])
+            lists.append([v != (i == j) for j, v in enumerate(value)])
     elif kinds == {list} and all(type(item) is bool for row in value for item in row):
-        found += [[[not item for item in row] for row in value], [*value, value[-1]]]  # a table
+        lists += [[[not item for item in row] for row in value], [*value, value[-1]]]  # a table
     elif kinds == {str}:
         if len(set(value)) > 1:
-            found += [value[::-1], [value[-1], *value[:-1]], [value[0]] * len(value)]
-            found += [[value[-1]] * len(value)]
-        found += [value[:-1]] if len(value) > 1 else []
-    return [v for v in found if v and v != value]
+            lists += [value[::-1], [value[-1], *value[:-1]], [value[0]] * len(value)]
+            lists += [[value[-1]] * len(value)]
+        lists += [value[:-1]] if len(value) > 1 else []
+    return [v for v in lists if v and v != value]
 
 
 def _of_other_words(value: list[Any], words: set[str]) -> list[Any]:

@@ -45,9 +45,9 @@ def against_zero(compared: Iterable[Written]) -> set[str]:
 
 def limits(compared: Iterable[Written]) -> dict[str, set[int]]:
     """Key -> the small numbers that it is compared with."""
-    found: dict[str, set[int]] = {}
+    numbers_of: dict[str, set[int]] = {}
     for op, *sides in compared:
         for a, b in (sides, sides[::-1]):
             if isinstance(a, str) and isinstance(b, int) and op != "in" and 0 < b < 2048:
-                found.setdefault(a, set()).add(b)
-    return {key: set(sorted(numbers)[:4]) for key, numbers in found.items()}
+                numbers_of.setdefault(a, set()).add(b)
+    return {key: set(sorted(numbers)[:4]) for key, numbers in numbers_of.items()}

@@ -11,17 +11,17 @@ from functools import cache
 
 def compared(cls: type, package: str) -> Mapping[str, set[str]]:
     """Name -> words that the modules of a class and its bases compare it with, in any method."""
-    found: dict[str, set[str]] = {}
+    keys: dict[str, set[str]] = {}
     for module in {base.__module__ for base in cls.__mro__ if base.__module__.startswith(package)}:
         for name, words in _of_source(inspect.getsource(sys.modules[module])).items():
-            found.setdefault(name, set()).update(words)
-    return found
+            keys.setdefault(name, set()).update(words)
+    return keys
 
 
 @cache
 def _of_source(source: str) -> Mapping[str, set[str]]:
     """The same of one module: ``self.config.pooling == "mean"``, ``pooling in ("bos", "mean")``."""
-    found: dict[str, set[str]] = {}
+    keys: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -33,8 +33,8 @@ def _of_source(source: str) -> Mapping[str, set[str]]:
                 if isinstance(side, ast.Subscript) and isinstance(side.value, ast.Attribute)
             ]
             for name in names:
-                found.setdefault(name, set()).update(w for side in sides for w in _words(side))
-    return {name: words for name, words in found.items() if words}
+                keys.setdefault(name, set()).update(w for side in sides for w in _words(side))
+    return {name: words for name, words in keys.items() if words}
 
 
 def _words(side: ast.expr) -> Iterator[str]:

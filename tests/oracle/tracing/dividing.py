@@ -31,7 +31,7 @@ _AGREEING, _TRIED = 4, 24
 def with_divisors(library: Library, kind: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     """The trace with a guard for each key that has to divide others: ``{"heads": {"divides":
     ["width"]}}``, in the roots of the classes that answer although it does not."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    divisors: dict[str, list[tuple[str, str]]] = {}
     pairs: list[tuple[str, str]] = []
     for name in trace["classes"]:
         start = _buildable(library, kind, name)
@@ -41,23 +41,23 @@ def with_divisors(library: Library, kind: str, trace: Mapping[str, Any]) -> dict
             pairs = list(_pairs(library, kind, name, start))
         kept = [pair for pair in pairs if _answered(library, kind, name, trace, start, pair)]
         if kept:
-            found[name] = kept
-    if not found:
+            divisors[name] = kept
+    if not divisors:
         return dict(trace)
-    return _guarded(library, kind, trace, found)
+    return _guarded(library, kind, trace, divisors)
 
 
 def _guarded(
-    library: Library, kind: str, trace: Mapping[str, Any], found: Mapping[str, Any]
+    library: Library, kind: str, trace: Mapping[str, Any], guards: Mapping[str, Any]
 ) -> dict[str, Any]:
     rules: list[dict[str, Any]] = []
     defaults = dict(trace["defaults"])
     classes = {}
     for name, entry in trace["classes"].items():
-        whole = library.full(kind, name, {}) if name in found else {}
+        whole = library.full(kind, name, {}) if name in guards else {}
         full = flattened(whole, library.sections(kind, name)) if whole else {}
         pairs = [
-            pair for pair in found.get(name, ()) if all(type(full.get(k)) is int for k in pair)
+            pair for pair in guards.get(name, ()) if all(type(full.get(k)) is int for k in pair)
         ]
         for key in (key for pair in pairs for key in pair):
             defaults.setdefault(key, full[key])

@@ -32,16 +32,16 @@ class EnvValues:
         }
 
     def number(self, key: str) -> int | float:
-        found = self.env.get(key)
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
+        value = self.env.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise NoValueError(f"{key} is no number")
-        return found
+        return value
 
     def items(self, key: str) -> list[Any]:
-        found = self.env.get(key)
-        if not isinstance(found, list):
+        value = self.env.get(key)
+        if not isinstance(value, list):
             raise NoValueError(f"{key} is no list")
-        return found
+        return value
 
     def raw(self, key: str) -> Any:
         return self.env.get(key)
@@ -89,13 +89,13 @@ def as_function(text: str) -> Any:
     return eval(f"lambda e, i: bool({made})", {"math": math, "pair": _pair})
 
 
-def _pair(found: Any, side: int) -> Any:
+def _pair(pair: Any, side: int) -> Any:
     """The reader's ``pair``."""
-    if not isinstance(found, list):
-        return found
-    if len(found) != 2:
+    if not isinstance(pair, list):
+        return pair
+    if len(pair) != 2:
         raise ValueError
-    return found[side]
+    return pair[side]
 
 
 def _python(written: Written) -> str:

@@ -89,13 +89,13 @@ class Experiments(Builds):
     def _unlisted(self) -> Iterator[str]:
         """Keys that no config class lists and that change something, or cannot be tried."""
         values = {
-            key: found
-            for key, found in self.library.unlisted(self.kind, self.name).items()
+            key: options
+            for key, options in self.library.unlisted(self.kind, self.name).items()
             if key not in self.base.env and not any(map(key.startswith, self.inner - {""}))
         }
         there: dict[str, bool] = {}
         for place in range(max(map(len, values.values()), default=0)):
-            these = {key: found[place] for key, found in values.items() if place < len(found)}
+            these = {key: options[place] for key, options in values.items() if place < len(options)}
             for key, (builds, differs) in self._alone(these).items():
                 there[key] = there.get(key, False) or builds
                 if differs:
@@ -105,11 +105,13 @@ class Experiments(Builds):
 
     def _alone(self, changes: Mapping[str, Any]) -> dict[str, tuple[bool, bool]]:
         """Of each change whether it builds, and whether that differs from the base: by halves."""
-        found = self.changed(changes) if changes else self.base
-        if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
+        observation = self.changed(changes) if changes else self.base
+        if isinstance(observation, Seen) and observation.root.signature == self.base.root.signature:
             return dict.fromkeys(changes, (True, False))
         if len(changes) == 1:
-            return dict.fromkeys(changes, (isinstance(found, Seen), isinstance(found, Seen)))
+            return dict.fromkeys(
+                changes, (isinstance(observation, Seen), isinstance(observation, Seen))
+            )
         some = dict(list(changes.items())[: len(changes) // 2])
         rest = {key: value for key, value in changes.items() if key not in some}
         return {**self._alone(some), **self._alone(rest)}
@@ -192,8 +194,8 @@ class Experiments(Builds):
     @property
     def inner(self) -> set[str]:
         """Prefixes of the keys that parts read for themselves; empty where one has the config."""
-        found = {part.key for part in _all_parts(self.base.root)}
-        return {f"{key}." if key else "" for key in found}
+        keys = {part.key for part in _all_parts(self.base.root)}
+        return {f"{key}." if key else "" for key in keys}
 
     def _not_idle(self, keys: list[str]) -> Iterator[str]:
         """Those of the keys that change something, or cannot be changed, by halves."""
@@ -203,8 +205,8 @@ class Experiments(Builds):
     def _halved(self, keys: list[str]) -> list[str]:
         if len(keys) == 1:
             return keys
-        found = self.changed({key: self.options[key][0] for key in keys})
-        if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
+        observation = self.changed({key: self.options[key][0] for key in keys})
+        if isinstance(observation, Seen) and observation.root.signature == self.base.root.signature:
             several = [k for k in keys if self.words.get(k) and len(self.options[k]) > 1]
             self.working |= {k: [self.options[k][0]] for k in keys if k not in several}
             return several  # of words that the code names each is tried
@@ -224,13 +226,17 @@ class Experiments(Builds):
                 break
             if type(value) is int and value == 0:
                 continue
-            found = self.changed({key: value})
-            if value is None and isinstance(found, Seen) and found.env.get(key) is not None:
+            observation = self.changed({key: value})
+            if (
+                value is None
+                and isinstance(observation, Seen)
+                and observation.env.get(key) is not None
+            ):
                 continue  # the config class puts a number in its place
-            if isinstance(found, Seen):
+            if isinstance(observation, Seen):
                 self.working.setdefault(key, []).append(value)
-                if found.root.signature != self.base.root.signature:
-                    self.seen.append(found)
+                if observation.root.signature != self.base.root.signature:
+                    self.seen.append(observation)
                     if self.narrow and not counted:
                         break  # it is guarded
                     wanted = wanted if self.narrow else max(wanted, 3)
@@ -241,8 +247,10 @@ class Experiments(Builds):
         """What the constructor compares of two keys, made equal: two equal widths need no shortcut;
         and the keys that matter only there."""
         both = [c for c in self.compared.values() if c[0] == "==" and all(map(_reads, c[1:]))]
-        found = (self.changed(changes) for c in both[:20] for changes in turned(c, self.base.env))
-        for one in found:
+        observations = (
+            self.changed(changes) for c in both[:20] for changes in turned(c, self.base.env)
+        )
+        for one in observations:
             if isinstance(one, Seen) and one not in self.seen:
                 self.seen.append(one)
                 for key, value in one.changes.items():
@@ -283,8 +291,8 @@ class Experiments(Builds):
                 for key in group.lists
                 for by in (1, -1)
             ]
-            found = (self.changed(changes) for changes in alone if all(changes.values()))
-            self.seen += [*built, *(one for one in found if isinstance(one, Seen))]
+            observations = (self.changed(changes) for changes in alone if all(changes.values()))
+            self.seen += [*built, *(one for one in observations if isinstance(one, Seen))]
             effective = set(self.effective())
             more = keys if effective.isdisjoint(group.lists) else group.counts
             self.conditional.update(key for key in more if key not in effective)
@@ -307,13 +315,13 @@ class Experiments(Builds):
                 near = other.rpartition(".")[0] == key.rpartition(".")[0] and other != key
                 turned = self.changed({other: not self.base.env[other]}) if near else ""
                 both = {other: not self.base.env[other], key: value}
-                found = self.changed(both) if isinstance(turned, Seen) else ""
-                if isinstance(turned, Seen) and isinstance(found, Seen):
+                observation = self.changed(both) if isinstance(turned, Seen) else ""
+                if isinstance(turned, Seen) and isinstance(observation, Seen):
                     self.working[key] = [value]
                     self.conditional.add(key)
                     if value:
                         self.needs[key] = {other: not self.base.env[other]}
-                    self.seen += [one for one in (turned, found) if one not in self.seen]
+                    self.seen += [one for one in (turned, observation) if one not in self.seen]
                     break
 
     def _conditional(self) -> None:
@@ -335,8 +343,10 @@ class Experiments(Builds):
     def _turned(self, turned: Seen, keys: list[str]) -> None:
         """Finds by halves which of the idle keys matter at a change of another."""
         over = {k: self.working[k][0] for k in keys if self.working[k]}
-        found = self.changed({**turned.changes, **over})
-        if not over or (isinstance(found, Seen) and found.root.signature == turned.root.signature):
+        observation = self.changed({**turned.changes, **over})
+        if not over or (
+            isinstance(observation, Seen) and observation.root.signature == turned.root.signature
+        ):
             return
         if len(keys) > 1:
             half = len(keys) // 2
@@ -345,16 +355,19 @@ class Experiments(Builds):
             return
         self._single(keys[0])  # more values than the one that showed nothing alone
         for value in self.working[keys[0]][:3]:
-            found = self.changed({**turned.changes, keys[0]: value})
-            if isinstance(found, Seen) and found.root.signature != turned.root.signature:
+            observation = self.changed({**turned.changes, keys[0]: value})
+            if (
+                isinstance(observation, Seen)
+                and observation.root.signature != turned.root.signature
+            ):
                 self.conditional.add(keys[0])
-                self.seen.append(found)
+                self.seen.append(observation)
 
     def _looked(self, base: Seen) -> tuple[set[str], set[str]]:
-        found = self.library.looked_at(self.kind, self.name, base.given)
+        keys = self.library.looked_at(self.kind, self.name, base.given)
         known = {key.rpartition(".")[2] for key in base.env}
-        return {k for k in base.env if k.rpartition(".")[2] in found}, {
-            name for name in found if name.startswith("?") and name[1:] not in known
+        return {k for k in base.env if k.rpartition(".")[2] in keys}, {
+            name for name in keys if name.startswith("?") and name[1:] not in known
         }
 
     def _spelled_in_full(self, one: Seen) -> dict[str, Any]:
@@ -365,14 +378,14 @@ class Experiments(Builds):
     def effective(self) -> list[str]:
         """Keys of which a change alone or with others changes the tree."""
         base = self.base.root.signature
-        found = [
+        keys = [
             k
             for s in self.seen
             if s.root.signature != base and len(s.changes) == 1
             for k in s.changes
         ]
         said = HANDED if self.hands_on else ()  # by a condition of its own
-        return [k for k in dict.fromkeys([*found, *sorted(self.conditional)]) if k not in said]
+        return [k for k in dict.fromkeys([*keys, *sorted(self.conditional)]) if k not in said]
 
     @property
     def idle_counts(self) -> set[str]:
@@ -394,13 +407,13 @@ class Experiments(Builds):
 
     def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
         """So many builds with several keys changed at once, guarded keys within their guard."""
-        found: list[Seen] = []
+        observations: list[Seen] = []
         # Keys of an expression count too: alone they may change nothing.
         known = dict.fromkeys([*self.effective(), *sorted(self._likely())])
         effective = [k for k in known if k not in allowed and self.working.get(k)]
         idle = [k for k in self.working if k not in effective and k not in allowed]
         for _ in range(count * 4):
-            if len(found) >= count or time.process_time() > self.until:
+            if len(observations) >= count or time.process_time() > self.until:
                 break
             keys = set(self.rng.sample(effective, min(len(effective), self.rng.randint(1, 6))))
             keys |= set(self.rng.sample(idle, min(len(idle), self.rng.randint(0, 4))))
@@ -423,9 +436,9 @@ class Experiments(Builds):
                     whole = {*group.lists, *group.counts} & changes.keys()
                     kept = kept | whole if kept & whole else kept
                 one = self.changed({k: v for k, v in changes.items() if k in kept})
-            if isinstance(one, Seen) and one not in found:
-                found.append(one)
-        return found
+            if isinstance(one, Seen) and one not in observations:
+                observations.append(one)
+        return observations
 
     def _maps(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Some of the maps of the stages, by name or by number, or none that are said."""
@@ -454,11 +467,11 @@ _LAYER = re.compile(r"attention$|^(sparse|dense|conv|mamba|moe|mlp|hybrid|recurr
 
 def _words_of(name: str, named: Mapping[str, set[str]]) -> set[str]:
     """The words that the code compares a key with, or what it calls an entry of its list."""
-    found = set(named.get(name, ())) | set(named.get(name.removesuffix("s"), ()))
+    choices = set(named.get(name, ())) | set(named.get(name.removesuffix("s"), ()))
     if name.endswith("layer_types"):
-        found |= {"full_attention", "sliding_attention"}  # of which other modules may read
-        found.update(word for words in named.values() for word in words if _LAYER.search(word))
-    return found
+        choices |= {"full_attention", "sliding_attention"}  # of which other modules may read
+        choices.update(word for words in named.values() for word in words if _LAYER.search(word))
+    return choices
 
 
 def _turns(value: Any) -> bool:

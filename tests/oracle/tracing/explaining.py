@@ -52,8 +52,8 @@ class Explained(Experiments):
             self.known,
             self._staged([*effective, *more]),
         )
-        found = fitter.root(range(len(builds)))
-        return Trace(found, defaults, self.absent)
+        root = fitter.root(range(len(builds)))
+        return Trace(root, defaults, self.absent)
 
     def _staged(self, effective: list[str]) -> Staged | None:
         """What may be said of a stage, where other numbers of stages build."""
@@ -81,11 +81,11 @@ class Explained(Experiments):
             s for s in self.cache.values() if isinstance(s, Seen) and absent.isdisjoint(s.written)
         ]
         for key in sorted({k for env in envs for k in env}):
-            found = [s.env.get(key) for s in built if not s.says(key)]
-            if not found:
+            values = [s.env.get(key) for s in built if not s.says(key)]
+            if not values:
                 defaults[key] = self.unwritten.get(key)
-            elif all(v == found[0] for v in found):
-                defaults[key] = found[0]
+            elif all(v == values[0] for v in values):
+                defaults[key] = values[0]
             else:
                 derived.append(key)
         keys = [k for k in needed if k not in derived]
@@ -124,8 +124,8 @@ class Explained(Experiments):
         where: list[tuple[EnvValues, Any]] = [
             (EnvValues(s.env), s.env.get(key)) for s in built if not s.says(key)
         ]
-        found = self.listed.get(key)
-        if found is None or not all(gives(found, values, items) for values, items in where):
+        rule = self.listed.get(key)
+        if rule is None or not all(gives(rule, values, items) for values, items in where):
             lists = all(isinstance(items, list) for _, items in where)
             plain = (bool, int) if lists else (bool, int, str)
             near = [
@@ -143,22 +143,22 @@ class Explained(Experiments):
                 if isinstance(v, list) and k not in derived
             ]
             listing = Listing(noted, near)
-            found = listing.computed(where) if lists else listing.chosen(where)
-        if found is None:
+            rule = listing.computed(where) if lists else listing.chosen(where)
+        if rule is None:
             self.unlike.add(key)
             self.listed.pop(key, None)
             return None
-        self.listed[key] = found
-        return {"of": found}
+        self.listed[key] = rule
+        return {"of": rule}
 
     @property
     def deciding(self) -> set[str]:
         """The texts that choose a value which the class computes and the tree reads."""
         return {
             key
-            for found in map(self.listed.get, self.effective())
-            if found
-            for key in keys_of(found)
+            for rule in map(self.listed.get, self.effective())
+            if rule
+            for key in keys_of(rule)
             if isinstance(self.base.env.get(key), str)
         }
 
@@ -168,29 +168,29 @@ class Explained(Experiments):
         return [w for w in (*sides, *self.expressions.values()) if isinstance(w, list)]
 
     def _conditions(self, effective: list[str], seen: list[Seen]) -> list[Written]:
-        found: list[Written] = []
+        conditions: list[Written] = []
         for key in effective:
             values = {json.dumps(s.env.get(key), default=repr): s.env.get(key) for s in seen}
             kinds = {type(v) for v in values.values()}
             if bool in kinds:
-                found.append(["true", key])
+                conditions.append(["true", key])
             if type(None) in kinds and len(kinds) > 1:
-                found.append(["null", key])
+                conditions.append(["null", key])
             if str in kinds:
-                found += [["is", key, v] for v in values.values() if isinstance(v, str)]
+                conditions += [["is", key, v] for v in values.values() if isinstance(v, str)]
             if list in kinds and len(kinds) > 1:
                 lists = [v for v in values.values() if isinstance(v, list)]
                 words = dict.fromkeys(w for v in lists for w in v if isinstance(w, str))
-                found += [["has", key, word] for word in words]
+                conditions += [["has", key, word] for word in words]
         for written in self.compared.values():
             if not set(effective).isdisjoint(keys_of(written)):
-                found.append(written)
+                conditions.append(written)
         for key in effective:
             if isinstance(self.base.env.get(key), (int, float)) or self.base.env.get(key) is None:
-                found += [["==", key, 0], ["==", key, 1], ["<", 1, key], ["<", 0, key]]
+                conditions += [["==", key, 0], ["==", key, 1], ["<", 1, key], ["<", 0, key]]
         for a in effective:
-            found += [["given", a]]
-        return found
+            conditions += [["given", a]]
+        return conditions
 
     # ---- as few guarded keys as possible
 

@@ -52,26 +52,26 @@ class Fitter(Lists):
         there = [item for item in items if item.node is not None]
         first = self._first(there) if there else None
         key = (frozenset(unique), depth, first.labels if first is not None else None)
-        found = self._fits.get(key)
-        if found is None:
+        fit = self._fits.get(key)
+        if fit is None:
             self._left -= 1
             if self._left < 0:
                 raise NoFit("too much to try")
             try:
-                found = self._node(list(unique.values()), depth)
+                fit = self._node(list(unique.values()), depth)
             except NoFit as error:
-                found = error
-            self._fits[key] = found
-        if isinstance(found, NoFit):
-            raise found
-        return found
+                fit = error
+            self._fits[key] = fit
+        if isinstance(fit, NoFit):
+            raise fit
+        return fit
 
     def _node(self, items: list[Item], depth: int) -> Any:
         nodes = [item.node for item in items]
         if all(isinstance(node, Leaf) for node in nodes):
-            found = self._leaf(items)
-            if found is not None:
-                return found
+            leaf = self._leaf(items)
+            if leaf is not None:
+                return leaf
         elif all(isinstance(node, Part) for node in nodes):
             if len({node.signature for node in nodes}) == 1:
                 return {"section": nodes[0].key, "class": nodes[0].class_name}
@@ -155,20 +155,20 @@ class Fitter(Lists):
             if size is None:
                 return None
             shape.append(size)
-        found: dict[str, Any] = {"shape": shape, "label": first.label}
+        tensor: dict[str, Any] = {"shape": shape, "label": first.label}
         if first.buffer:
-            found["buffer"] = True
+            tensor["buffer"] = True
         if first.dtype and first.buffer:
-            found["dtype"] = first.dtype
+            tensor["dtype"] = first.dtype
         if first.tied:
-            found["tied"] = first.tied
+            tensor["tied"] = first.tied
         if not first.saved:
-            found["saved"] = False
+            tensor["saved"] = False
         if first.active is not None:
-            found["active"] = self._active(known)
-            if found["active"] is None:
+            tensor["active"] = self._active(known)
+            if tensor["active"] is None:
                 return None
-        return found
+        return tensor
 
     def _active(self, items: list[Item]) -> list[Written] | None:
         """How many of how many experts are used per token: all where there are fewer than that."""
@@ -178,8 +178,8 @@ class Fitter(Lists):
         some = [(b, k) for b, k, n in pairs if k < n] or counts
 
         def serves(written: Written) -> bool:
-            found = ((evaluated(written, self.values[b]), k, n) for b, k, n in pairs)
-            return all(isinstance(x, int) and min(x, n) == k for x, k, n in found)
+            results = ((evaluated(written, self.values[b]), k, n) for b, k, n in pairs)
+            return all(isinstance(x, int) and min(x, n) == k for x, k, n in results)
 
         first, most = max(some, key=lambda pair: pair[1])
         near = (self.expressions[number] for number in self._giving(first).get(most, ()))
@@ -202,10 +202,10 @@ class Fitter(Lists):
         sorts = {(_form(kept.cache), kept.window is None) for _, kept in items}
         if len(sorts) > 1:
             raise here("what a module keeps")
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if first.cache is not None:
             rows = [(b, kept.cache or ()) for b, kept in items]
-            found["keeps"] = [
+            fields["keeps"] = [
                 {
                     field: self._kept_value([(b, keeps[i][j][1]) for b, keeps in rows])
                     for j, (field, _) in enumerate(row)
@@ -213,8 +213,8 @@ class Fitter(Lists):
                 for i, row in enumerate(first.cache)
             ]
         if first.window is not None:
-            found["window"] = self._kept_value([(b, kept.window) for b, kept in items])
-        return found
+            fields["window"] = self._kept_value([(b, kept.window) for b, kept in items])
+        return fields
 
     def _kept_value(self, seen: list[tuple[int, Any]]) -> Any:
         value = seen[0][1]
@@ -241,16 +241,16 @@ class Fitter(Lists):
                     names.insert(at, name)
                     at += 1
         inside = {name: self.node(self._below(items, name)) for name in names}
-        found = {"class": items[0].node.class_name, "in": inside}
-        return {**found, "layers": True} if items[0].node.layers else found
+        module = {"class": items[0].node.class_name, "in": inside}
+        return {**module, "layers": True} if items[0].node.layers else module
 
     def _below(self, items: list[Item], name: str) -> list[Item]:
         """The children of a name; what only older files hold is not known of every build."""
-        found = [Item(item.build, item.node.children.get(name)) for item in items]
-        known = self._known([item for item in found if item.node is not None])
+        children = [Item(item.build, item.node.children.get(name)) for item in items]
+        known = self._known([item for item in children if item.node is not None])
         if any(_is_older(item.node) for item in known):
-            return [item for item in found if item.build not in self._partial or item.node]
-        return found
+            return [item for item in children if item.build not in self._partial or item.node]
+        return children
 
 
 def _is_older(node: Any) -> bool:
@@ -276,9 +276,9 @@ def _sort(node: Any) -> Any:
 def _unsorted(vector: Sequence[bool | None], sorts: Mapping[int, set[Any]]) -> int:
     """Of the two sides of a condition, how many hold nodes of more than one sort."""
     sides: dict[Any, set[Any]] = {}
-    for build, found in sorts.items():
-        sides.setdefault(vector[build], set()).update(found)
-    return sum(len(found) > 1 for found in sides.values())
+    for build, side in sorts.items():
+        sides.setdefault(vector[build], set()).update(side)
+    return sum(len(part) > 1 for part in sides.values())
 
 
 def _where(items: list[Item]) -> str:

@@ -72,11 +72,11 @@ def gate(
     known = _known(whole, library.released(kind, name)) | library.unlisted(kind, name)
     rng = Random(f"{seed} {kind} {name}")
     comparing = _Comparing(library, kind, name, whole)
-    found = comparing.all(
+    gate_result = comparing.all(
         _varied(library, kind, name, start, known, rng, 5 * count), count, 12, until
     )
-    if found.wrong:
-        return found
+    if gate_result.wrong:
+        return gate_result
     more = comparing.all(
         _resized(library, kind, name, start, rng),
         STRESSED,
@@ -84,9 +84,9 @@ def gate(
         time.process_time() + STRESS_SECONDS,
     )
     return more._replace(
-        equal=found.equal + more.equal,
-        refused=found.refused + more.refused,
-        why=found.why or more.why,
+        equal=gate_result.equal + more.equal,
+        refused=gate_result.refused + more.refused,
+        why=gate_result.why or more.why,
     )
 
 
@@ -143,7 +143,7 @@ def predicted(
 
 def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Key -> values that matter: those that guards name, and those of released configs."""
-    found: dict[str, list[Any]] = {}
+    cases: dict[str, list[Any]] = {}
     rules = [
         (key, value)
         for rule in whole["guards"]
@@ -151,9 +151,9 @@ def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str
         for value in guard.get("is", ())
     ]
     for key, value in [*rules, *(pair for given in released for pair in given.items())]:
-        if value not in found.setdefault(key, []):
-            found[key].append(value)
-    return found
+        if value not in cases.setdefault(key, []):
+            cases[key].append(value)
+    return cases
 
 
 def _varied(

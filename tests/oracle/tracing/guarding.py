@@ -60,22 +60,22 @@ class Guarded(Explained):
         """All that a config must keep to."""
         # What the class computes, and no expression gives, may be absent: checks have to agree.
         free = self.derived - self.base.written - self.strict
-        found: dict[str, dict[str, Any]] = {
+        rules: dict[str, dict[str, Any]] = {
             k: {"is": [*v, None] if k in free else v} for k, v in guards.items()
         }
         effective = set(self.effective())
         inner = self.inner - {""}
         for key, kind in self.sections.items():
             if not any(key.startswith(path) for path in inner):
-                found[f"{key}.model_type"] = {"is": [kind, None]}
+                rules[f"{key}.model_type"] = {"is": [kind, None]}
         for key, value in self.base.env.items():
-            if key in found or IDLE.search(key) or (self.hands_on and key in HANDED):
+            if key in rules or IDLE.search(key) or (self.hands_on and key in HANDED):
                 continue
             if key in effective:
                 guard = {"needs": self.needs[key]} if key in self.needs else None
                 guard = guard or self._of_effective(key, value)
                 if guard:
-                    found[key] = guard
+                    rules[key] = guard
             elif isinstance(value, dict) and key not in self.annotations:
                 continue  # the class sets it itself, from keys that are tried
             elif key not in self.working and (key in self.looked or key in self._likely()):
@@ -83,22 +83,22 @@ class Guarded(Explained):
                 if isinstance(value, dict) and any(key.startswith(path) for path in inner):
                     continue  # the part's own matter
                 if self._only_computed(key):
-                    found[key] = {"equals": self.computed[key]}
+                    rules[key] = {"equals": self.computed[key]}
                     continue
-                found[key] = {
+                rules[key] = {
                     "is": [value, None] if isinstance(value, dict) or key in free else [value]
                 }
             elif isinstance(value, str) and any(key.startswith(path) for path in inner):
                 continue
             elif self._pinned(key, value):
-                found[key] = {"is": [value, *self.working.get(key, ())]}
+                rules[key] = {"is": [value, *self.working.get(key, ())]}
         for name in sorted(self.missing):
-            found[name[1:]] = {"absent": True}
-        self._guard_lengths(found)
+            rules[name[1:]] = {"absent": True}
+        self._guard_lengths(rules)
         for key, value in self.base.env.items():
             if key in effective and value is None and self.unwritten.get(key) is not None:
-                found.setdefault(key, {})["null"] = True  # which the base has
-        return found
+                rules.setdefault(key, {})["null"] = True  # which the base has
+        return rules
 
     def _only_computed(self, key: str) -> bool:
         """Whether every build has the number that the class computes, also where it is given."""
@@ -107,7 +107,7 @@ class Guarded(Explained):
             s.env.get(key) == evaluated(self.computed[key], EnvValues(s.env)) for s in built
         )
 
-    def _guard_lengths(self, found: dict[str, dict[str, Any]]) -> None:
+    def _guard_lengths(self, guards: dict[str, dict[str, Any]]) -> None:
         """Of lists of stages: as many entries each, unless it is known what others do."""
         effective = set(self.effective())
         for group in self.groups:
@@ -119,10 +119,10 @@ class Guarded(Explained):
             first = next((key for key in keys if key in group.lists), None)
             if first is None:
                 continue
-            if any("is" in found.get(key, {}) for key in keys):  # one number of stages is known
+            if any("is" in guards.get(key, {}) for key in keys):  # one number of stages is known
                 for key in group.lists:
-                    if key in effective and "is" not in found.get(key, {}):
-                        found.setdefault(key, {})["length"] = group.length
+                    if key in effective and "is" not in guards.get(key, {}):
+                        guards.setdefault(key, {})["length"] = group.length
                 continue
             unequal = {
                 key
@@ -133,8 +133,8 @@ class Guarded(Explained):
             for key in keys:
                 if key not in unequal and key != first:
                     rule = "length" if key in group.lists else "equals"
-                    found.setdefault(key, {})[rule] = ["len", first]
-                    found.setdefault(first, {})
+                    guards.setdefault(key, {})[rule] = ["len", first]
+                    guards.setdefault(first, {})
 
     def _pinned(self, key: str, value: Any) -> bool:
         """Whether a key that changes nothing is kept to the values of which that is known."""

@@ -155,8 +155,8 @@ class Transformers:
         own = self._config_class(kind)
         package = importlib.import_module(own.__module__.rpartition(".")[0])
         names = {*getattr(package, "__all__", dir(package)), *saved._auto_classes(kind)}
-        found = ((name, saved._class(name)) for name in sorted(names))
-        return [name for name, cls in found if cls is not None and cls.config_class is own]
+        pairs = ((name, saved._class(name)) for name in sorted(names))
+        return [name for name, cls in pairs if cls is not None and cls.config_class is own]
 
     def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
         return []
@@ -271,13 +271,13 @@ class Transformers:
         if {name for name in after if id(after[name]) not in names} != set(turned):
             return {}
         first_of = {id(state[name]): name for name in held}
-        found = {}
+        keepers = {}
         for name, tensor in after.items():
             first = names.get(id(tensor))
             kept = saved_as.get(first_of.get(id(state[first]), "")) if first else None
             if first is not None and kept is not None:
-                found[name] = (kept, first)
-        return found
+                keepers[name] = (kept, first)
+        return keepers
 
     def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
         cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
@@ -314,14 +314,14 @@ class Transformers:
         import transformers
 
         base = transformers.PreTrainedConfig
-        found: set[str] = set()
+        keys: set[str] = set()
         real = base.__getattribute__
 
         def spy(self: Any, name: str) -> Any:
             if not name.startswith("_"):
                 file = sys._getframe(1).f_code.co_filename
                 if "modeling" in file or "/configuration_" in file or "backbone" in file:
-                    found.add(name)
+                    keys.add(name)
             return real(self, name)
 
         base.__getattribute__ = spy
@@ -332,7 +332,7 @@ class Transformers:
                 self.run(kind, class_name, given)
         finally:
             base.__getattribute__ = real
-        return found
+        return keys
 
     def words(self, kind: str, class_name: str) -> Mapping[str, set[str]]:
         return compared(self._class(class_name), "transformers.models.")
@@ -340,10 +340,10 @@ class Transformers:
     def unlisted(self, kind: str, class_name: str) -> dict[str, list[Any]]:
         from ..unlisted_keys import SECTIONS, VALUES, places
 
-        found = places(self._config_class(kind))
+        paths = places(self._config_class(kind))
         return {
             ".".join(path): list(SECTIONS if path[-1].endswith("_dict") else VALUES)
-            for path in found
+            for path in paths
         }
 
     def hidden(self, kind: str, class_name: str) -> dict[str, Any]:
@@ -388,23 +388,23 @@ class Transformers:
 def _made_of(cls: Any, given: Given) -> dict[str, Any] | None:
     """A config in full, None where its class refuses."""
     try:
-        found: dict[str, Any] = json.loads(cls(**given).to_json_string(use_diff=False))
+        values: dict[str, Any] = json.loads(cls(**given).to_json_string(use_diff=False))
     except Exception:
         return None
-    return found
+    return values
 
 
 def _without_stages(given: Given, full: Given, made: Given) -> dict[str, Any]:
     """Without lists, and counts that lists of the config have an entry for each of, also when it
     is ``made`` of fewer."""
     lengths = {len(v) for v in made.values() if isinstance(v, list)}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in given.items():
         if isinstance(value, dict):
-            found[key] = _without_stages(value, full.get(key) or {}, made.get(key) or {})
+            values[key] = _without_stages(value, full.get(key) or {}, made.get(key) or {})
         elif not isinstance(value, list) and full.get(key) not in lengths:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
@@ -417,10 +417,10 @@ def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
             stems.setdefault(".".join(parts[:depth]), number)
 
     def place(name: str) -> tuple[Any, ...]:
-        found = places.get(own.get(name, name))
-        if found is None:
+        position = places.get(own.get(name, name))
+        if position is None:
             parts = name.split(".")
-            found = next(
+            position = next(
                 (
                     stems[".".join(parts[:d])]
                     for d in range(len(parts), 0, -1)
@@ -428,7 +428,7 @@ def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
                 ),
                 len(places),
             )
-        return found, tuple((int(p), "") if p.isdecimal() else (0, p) for p in name.split("."))
+        return position, tuple((int(p), "") if p.isdecimal() else (0, p) for p in name.split("."))
 
     return place
 
@@ -449,13 +449,13 @@ def _parts(model: Any) -> dict[str, tuple[str, str]]:
     """Models inside a model, by the section that each is built from."""
     from transformers import PreTrainedModel
 
-    found: dict[str, tuple[str, str]] = {}
+    parts: dict[str, tuple[str, str]] = {}
     for path, module in model.named_modules():
         if path and isinstance(module, PreTrainedModel):
             key = getattr(module.config, "__dict__", {}).get("_traced_as")
             if key is not None:
-                found[path] = (key, type(module).__name__)
-    return found
+                parts[path] = (key, type(module).__name__)
+    return parts
 
 
 def _fields(config: Any, path: str = "") -> Iterator[tuple[str, str]]:

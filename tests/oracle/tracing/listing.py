@@ -49,18 +49,18 @@ class Listing:
         """What gives each build its one value, or None."""
         if not where or any(isinstance(value, (list, dict)) for _, value in where):
             return None
-        found = self._search([(values, [value]) for values, value in where], 1)
-        return found and {"pick": found["pick"]}
+        rule = self._search([(values, [value]) for values, value in where], 1)
+        return rule and {"pick": rule["pick"]}
 
     def _search(
         self, where: Sequence[tuple[EnvValues, Any]], count: Written
     ) -> dict[str, Any] | None:
         used = list({repr(items): (values, items) for values, items in where}.values())[:BUILDS]
         for _ in range(BUILDS):
-            found = self._of(used, count)
-            wrong = [one for one in where if found is not None and not gives(found, *one)]
+            rule = self._of(used, count)
+            wrong = [one for one in where if rule is not None and not gives(rule, *one)]
             if not wrong:
-                return found
+                return rule
             used.append(wrong[0])
         return None
 
@@ -169,8 +169,8 @@ def gives(written: Mapping[str, Any], values: EnvValues, items: Any) -> bool:
         return False
     try:
         for i, item in enumerate(items):
-            found = next(v for when, v in written["pick"] if when is None or holds(when, values, i))
-            if not _same(evaluated(found, values) if isinstance(found, list) else found, item):
+            value = next(v for when, v in written["pick"] if when is None or holds(when, values, i))
+            if not _same(evaluated(value, values) if isinstance(value, list) else value, item):
                 return False
     except (NoValueError, ArithmeticError, TypeError, StopIteration):
         return False

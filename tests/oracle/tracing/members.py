@@ -35,34 +35,34 @@ class Lists(Numbers):
             for item in items
             for i, member in enumerate(item.node.members)
         ]
-        found = {"class": first.class_name, "count": count}
+        module = {"class": first.class_name, "count": count}
         if first.layers:
-            found["layers"] = True
+            module["layers"] = True
         same = len({n for _, n in counts}) == 1
         if same and (counts[0][1] == 1 or not _uniform(members)):
             inside = self._children(items)
             if not first.layers:
                 return inside
             n = counts[0][1]
-            found["pick"] = [
+            module["pick"] = [
                 [["==", "i", i] if i < n - 1 else None, inside["in"][str(i)]] for i in range(n)
             ]
-            return found
+            return module
         if not same and _sorts_of(members) > 2:  # a few conditions would do for few stages
             try:
-                return {**found, **self._each(members, count)}
+                return {**module, **self._each(members, count)}
             except NoFit:
                 pass
         try:
             picked = self._pick(members, 0, list(self._conditions_of(members)))
-            found["pick"] = [
+            module["pick"] = [
                 [when, self.node([Item(b, m) for b, _, _, m in chosen])] for when, chosen in picked
             ]
-            return found
+            return module
         except NoFit:
             if same:
                 raise
-        return {**found, **self._each(members, count)}
+        return {**module, **self._each(members, count)}
 
     # ---- lists of stages
 
@@ -83,7 +83,7 @@ class Lists(Numbers):
         for stages in self.staged.counts:
             count: Written = ["+", stages, 1]
             when = ["chosen", place, count]
-            found: list[Item] = []
+            children: list[Item] = []
             for build, node in items:
                 number = evaluated(count, self.values[build])
                 names = stage_names(number - 1) if type(number) is int and number > 0 else []
@@ -93,9 +93,9 @@ class Lists(Numbers):
                 samples = [(self._stage(build, place, i), n) for i, n in enumerate(names)]
                 if any(self._truth(when, b) is not (n in there) for b, n in samples):
                     break
-                found += [Item(b, there[n]) for b, n in samples if n in there]
+                children += [Item(b, there[n]) for b, n in samples if n in there]
             else:
-                inside = self._inside(found, place, count)
+                inside = self._inside(children, place, count)
                 whole = {"class": items[0].node.class_name, "count": count, "place": place}
                 return {**whole, "names": True, "pick": [[when, inside]]}
         raise here("maps that are handed on")
@@ -165,11 +165,11 @@ class Lists(Numbers):
             yield ["in", "i", key]
         for key in self.keys:
             held = [self.values[b].env.get(key) for b in builds]
-            found = [v for v in held if isinstance(v, int) and not isinstance(v, bool)]
-            if len(found) == len(held):
-                if all(0 <= v <= 4 * longest for v in found):
+            numbers = [v for v in held if isinstance(v, int) and not isinstance(v, bool)]
+            if len(numbers) == len(held):
+                if all(0 <= v <= 4 * longest for v in numbers):
                     yield ["<", "i", key]
-                if all(v >= 1 for v in found):
+                if all(v >= 1 for v in numbers):
                     yield ["==", ["%", "i", key], 0]
                     yield ["==", ["%", ["+", "i", 1], key], 0]
         for number in itertools.islice(self._tried(builds[0]), 80):

@@ -101,8 +101,8 @@ class Numbers:
         wanted = dict(seen)
         if any(wanted[b] != v for b, v in seen):
             return None
-        found = set(wanted.values())
-        constant = next(iter(found)) if len(found) == 1 else None
+        numbers = set(wanted.values())
+        constant = next(iter(numbers)) if len(numbers) == 1 else None
         if constant is not None and (len(wanted) > 3 or constant in (1, 0)):
             return constant
         order = sorted(wanted.items(), key=lambda pair: -pair[1])
@@ -115,14 +115,14 @@ class Numbers:
 
     def _giving(self, build: int) -> dict[Any, list[int]]:
         """For a build: number -> the expressions that give it, in their order."""
-        found = self._index.get(build)
-        if found is None:
-            found = self._index[build] = {}
+        builds = self._index.get(build)
+        if builds is None:
+            builds = self._index[build] = {}
             for number in self._tried(build):
                 given = self._value(number, build)
                 if isinstance(given, int):  # 64.0 is no size
-                    found.setdefault(given, []).append(number)
-        return found
+                    builds.setdefault(given, []).append(number)
+        return builds
 
     def _tried(self, build: int) -> Iterable[int]:
         """The numbers of the expressions for a build, those of its stage first."""

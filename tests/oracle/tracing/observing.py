@@ -185,7 +185,7 @@ def tree(saved: Saved) -> Node:
         segments = name.split(".")
         classes = _classes(segments, saved.own.get(name, ""), saved.classes)
         path, node = "", root
-        found = label(name)
+        name_labels = label(name)
         for depth, segment in enumerate(segments[:-1]):
             path = f"{path}.{segment}" if path else segment
             inner = places.get(path)
@@ -195,8 +195,8 @@ def tree(saved: Saved) -> Node:
             elif inner.class_name == "Module":
                 inner.class_name = classes[depth]
             node = inner
-        if found.position is not None:
-            lists[".".join(segments[: found.position])] = True
+        if name_labels.position is not None:
+            lists[".".join(segments[: name_labels.position])] = True
         is_buffer = name not in saved.trained
         node.children[segments[-1]] = Leaf(
             tuple(shape),
@@ -206,9 +206,9 @@ def tree(saved: Saved) -> Node:
             saved.active.get(name),
             saved.labels.get(name)
             or (
-                found.component.value,
-                "" if found.part == "text" else found.part,
-                _kind(segments, found.component),
+                name_labels.component.value,
+                "" if name_labels.part == "text" else name_labels.part,
+                _kind(segments, name_labels.component),
             ),
         )
     for path in lists:
@@ -260,46 +260,46 @@ def put(root: Node, path: str, part: Part) -> None:
 
 def flat(node: Node, prefix: str = "") -> dict[str, tuple[int, ...]]:
     """Name -> shape of what a save holds."""
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for name, child in node.children.items():
         if isinstance(child, Part):
-            found.update(flat(child.whole, f"{prefix}{name}."))
+            shapes.update(flat(child.whole, f"{prefix}{name}."))
         elif isinstance(child, Node):
-            found.update(flat(child, f"{prefix}{name}."))
+            shapes.update(flat(child, f"{prefix}{name}."))
         elif child.saved and child.tied is None:
-            found[prefix + name] = child.shape
-    return found
+            shapes[prefix + name] = child.shape
+    return shapes
 
 
 def served(node: Node, prefix: str = "") -> dict[str, tuple[int, int]]:
     """Name -> (k, n) of the tensors of which it is known."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for name, child in node.children.items():
         if isinstance(child, Part):
-            found.update(served(child.whole, f"{prefix}{name}."))
+            counts.update(served(child.whole, f"{prefix}{name}."))
         elif isinstance(child, Node):
-            found.update(served(child, f"{prefix}{name}."))
+            counts.update(served(child, f"{prefix}{name}."))
         elif child.active is not None:
-            found[prefix + name] = child.active
-    return found
+            counts[prefix + name] = child.active
+    return counts
 
 
 def _classes(segments: list[str], own: str, classes: Mapping[str, str]) -> list[str]:
     """The class of each module that a saved name goes through; ``Module`` where the file's
     nesting is not the model's."""
     there = own.split(".") if own else []
-    found = ["Module"] * (len(segments) - 1)
+    class_names = ["Module"] * (len(segments) - 1)
     for depth in range(min(len(segments), len(there)) - 1):
         if segments[: depth + 1] != there[: depth + 1]:
             break
-        found[depth] = classes.get(".".join(there[: depth + 1]), "Module")
+        class_names[depth] = classes.get(".".join(there[: depth + 1]), "Module")
     for back in range(2, min(len(segments), len(there)) + 1):
         here = len(segments) - back
-        if found[here] == "Module":
-            found[here] = classes.get(".".join(there[: len(there) - back + 1]), "Module")
+        if class_names[here] == "Module":
+            class_names[here] = classes.get(".".join(there[: len(there) - back + 1]), "Module")
         if segments[here] != there[len(there) - back]:
             break
-    return found
+    return class_names
 
 
 _ATTENTION = {

@@ -50,8 +50,8 @@ _OF_PIPELINES = {
 
 @cache
 def _released() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = json.loads(_RELEASED.read_text())["diffusers"]
-    return found
+    released: dict[str, list[dict[str, Any]]] = json.loads(_RELEASED.read_text())["diffusers"]
+    return released
 
 
 class Diffusers:
@@ -80,15 +80,15 @@ class Diffusers:
     def types(self) -> list[str]:
         import diffusers
 
-        found = [*_OF_PIPELINES]
+        names = [*_OF_PIPELINES]
         for name in dir(diffusers):
             try:
                 cls = getattr(diffusers, name)
             except Exception:  # a class of another library that is not installed
                 continue
             if inspect.isclass(cls) and issubclass(cls, diffusers.ModelMixin):
-                found.append(name)
-        return [name for name in found if name != "ModelMixin" and self._arguments(name)]
+                names.append(name)
+        return [name for name in names if name != "ModelMixin" and self._arguments(name)]
 
     def _arguments(self, name: str) -> dict[str, inspect.Parameter]:
         parameters = inspect.signature(self.named(name).__init__).parameters
@@ -199,15 +199,15 @@ class Diffusers:
         return {}
 
     def optional(self, kind: str, class_name: str) -> dict[str, str]:
-        found = {}
+        options = {}
         source = inspect.getsource(self.named(class_name))
         for key, argument in self._arguments(class_name).items():
             annotation = argument.annotation
-            found[key] = annotation if isinstance(annotation, str) else str(annotation)
-            found[key] = found[key].replace("<class '", "").replace("'>", "")
-            if "None" not in found[key] and re.search(rf"\b{key} is (not )?None\b", source):
-                found[key] += " | None"  # which the annotation does not say
-        return found
+            options[key] = annotation if isinstance(annotation, str) else str(annotation)
+            options[key] = options[key].replace("<class '", "").replace("'>", "")
+            if "None" not in options[key] and re.search(rf"\b{key} is (not )?None\b", source):
+                options[key] += " | None"  # which the annotation does not say
+        return options
 
     def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
         """Any argument may be read."""

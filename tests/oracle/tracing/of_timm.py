@@ -62,8 +62,8 @@ class Timm:
         """The published config of a name."""
         from timm.models import get_pretrained_cfg
 
-        found = get_pretrained_cfg(name)
-        return {} if found is None else dict(found.to_dict())
+        pretrained_cfg = get_pretrained_cfg(name)
+        return {} if pretrained_cfg is None else dict(pretrained_cfg.to_dict())
 
     def model(self, config: Mapping[str, Any]) -> Any:
         import timm
@@ -160,10 +160,10 @@ class Union(NamedTuple):
 def unite(some: Sequence[Built]) -> Union:
     """One symbolic tree for all. Raises NoUnion."""
     columns = Columns([one.name for one in some])
-    found = _Uniting(some, columns).node(
+    root = _Uniting(some, columns).node(
         [list(one.trees) for one in some], [one.bare for one in some], ""
     )
-    return Union(columns.names, found, columns.found)
+    return Union(columns.names, root, columns.found)
 
 
 class _Uniting:
@@ -193,12 +193,12 @@ class _Uniting:
         for axis in range(len(first.shape)):
             sizes = [None if row is None else [leaf.shape[axis] for leaf in row] for row in rows]
             shape.append(self._size(sizes, _hint(path, axis)))
-        found: dict[str, Any] = {"shape": shape, "label": first.label}
+        tensor: dict[str, Any] = {"shape": shape, "label": first.label}
         if first.buffer:
-            found["buffer"] = True
+            tensor["buffer"] = True
         if first.dtype and first.buffer:
-            found["dtype"] = first.dtype
-        return found
+            tensor["dtype"] = first.dtype
+        return tensor
 
     def _size(self, rows: list[list[int] | None], hint: str) -> Any:
         """One expression for a size over all names and builds."""
@@ -229,29 +229,29 @@ class _Uniting:
         for name in names:
             below = [None if row is None else [node.children[name] for node in row] for row in rows]
             under = [b.children.get(name) if isinstance(b, Node) else b for b in bare]
-            found = self.node(below, under, f"{path}.{name}" if path else name)
-            inside[name] = self._headless(found, below, bare, name, path)
-        found = {"class": there[0][0].class_name, "in": inside}
-        return {**found, "layers": True} if there[0][0].layers else found
+            child = self.node(below, under, f"{path}.{name}" if path else name)
+            inside[name] = self._headless(child, below, bare, name, path)
+        module = {"class": there[0][0].class_name, "in": inside}
+        return {**module, "layers": True} if there[0][0].layers else module
 
     def _headless(
-        self, found: Any, rows: list[list[Any] | None], bare: list[Any], name: str, path: str
+        self, child: Any, rows: list[list[Any] | None], bare: list[Any], name: str, path: str
     ) -> Any:
-        """``found`` where it is there only with classes: said so, or noted that it cannot be."""
+        """``child`` where it is there only with classes: said so, or noted that it cannot be."""
         if not self.headless:
-            return found
+            return child
         held = [
             isinstance(b, Node) and name in b.children
             for row, b in zip(rows, bare, strict=True)
             if row is not None
         ]
         if all(held) or not held:
-            return found
+            return child
         if any(held):
             raise NoUnion(f"{path}.{name} without classes")
         if any(not isinstance(b, Node) for b in bare):
-            return found  # what it stands in is absent
-        return {"if": ["<", 0, "num_classes"], "then": found, "else": None}
+            return child  # what it stands in is absent
+        return {"if": ["<", 0, "num_classes"], "then": child, "else": None}
 
     def _list(self, rows: list[list[Node] | None], path: str) -> Any:
         """A list of modules: runs of equal ones, each a template."""
@@ -283,14 +283,14 @@ class _Uniting:
             picks.append([["<", "i", end], inner])
         counts = [None if row is None else sum(n for n, _ in row[0]) for row in runs]
         first = next(row for row in rows if row is not None)[0]
-        found = {
+        module = {
             "class": first.class_name,
             "count": self.columns.written(counts, _count_hint(path)),
             "pick": picks,
         }
         if first.layers:
-            found["layers"] = True
-        return found
+            module["layers"] = True
+        return module
 
 
 def _runs(node: Node) -> list[tuple[int, Node]] | None:
@@ -298,13 +298,13 @@ def _runs(node: Node) -> list[tuple[int, Node]] | None:
     members = node.members
     if members is None or len({member.class_name for member in members}) > 1:
         return None
-    found: list[tuple[int, Node]] = []
+    runs: list[tuple[int, Node]] = []
     for member in members:
-        if found and found[-1][1].signature == member.signature:
-            found[-1] = (found[-1][0] + 1, member)
+        if runs and runs[-1][1].signature == member.signature:
+            runs[-1] = (runs[-1][0] + 1, member)
         else:
-            found.append((1, member))
-    return found if len(found) <= _RUNS else None
+            runs.append((1, member))
+    return runs if len(runs) <= _RUNS else None
 
 
 #: Timm's own names of what a column is first met as.

@@ -19,10 +19,10 @@ def proposed(
 ) -> list[Written]:
     """Expressions in the order in which they are tried: sizes of tensors, keys, what was computed,
     then simple combinations of the keys that change anything."""
-    found: dict[str, Written] = {}
+    terms: dict[str, Written] = {}
 
     def add(written: Written) -> None:
-        found.setdefault(repr(written), written)
+        terms.setdefault(repr(written), written)
 
     for written in sorted(sizes, key=size_of):
         add(written)
@@ -40,7 +40,7 @@ def proposed(
     for written in sorted(noted, key=size_of):
         add(written)
     # Half, double, one more: what conversions of fused tensors and heads make of a size.
-    for written in list(found.values()):
+    for written in list(terms.values()):
         if size_of(written) <= 7:
             for n in (2, 3, 4):
                 add(["*", n, written])
@@ -60,4 +60,4 @@ def proposed(
         for a, b in itertools.permutations(plain, 2):
             add(["//", a, b])
             add(["-", a, b])
-    return list(found.values())
+    return list(terms.values())

@@ -160,13 +160,13 @@ class Recording(Guarded):
 
     def _challenged(self, trace: Trace, whole: Mapping[str, Any]) -> list[Seen]:
         """The builds at which a comparison of the trace turns, and the trace is wrong."""
-        found = []
+        observations = []
         tried = challenges(trace.tree, self.base.env, self.working, self.effective())
         for changes in itertools.islice(tried, 100):
             one = self.changed(changes)
             if isinstance(one, Seen) and not self.agrees(whole, one):
-                found.append(one)
-        return found
+                observations.append(one)
+        return observations
 
     def _gated(self, whole: Mapping[str, Any], number: int) -> tuple[Gated, list[Seen]]:
         """The gate, each time with other configs; and the builds of those that differ."""
@@ -184,7 +184,7 @@ class Recording(Guarded):
         self.until += time.process_time() - started  # which is not for experiments
         if not gated.wrong and gated.equal + gated.refused < LEAST and not self._is_small():
             raise Failed(f"too few comparisons: {gated}")
-        found = []
+        values = []
         for given, differs in gated.wrong:
             one = self.attempt(given, {})
             if isinstance(one, str):
@@ -192,8 +192,8 @@ class Recording(Guarded):
             one = one._replace(changes=self._changes(one))
             if self.agrees(whole, one):
                 raise Failed(f"is loaded otherwise than built: {differs}")
-            found.append(one)
-        return gated, found
+            values.append(one)
+        return gated, values
 
     def _is_small(self) -> bool:
         """Whether hardly anything of the class can be changed."""
@@ -239,10 +239,14 @@ class Recording(Guarded):
             if key in guards or key in self.conditional:
                 continue
             held = self.base.env[key]
-            found = self.changed({key: [0, *held[1:]] if isinstance(held, list) else 0})
+            observation = self.changed({key: [0, *held[1:]] if isinstance(held, list) else 0})
             self.zeros.add(key)
             whole = self._trace(trace, guards)
-            if not isinstance(found, Seen) or not self.agrees(whole, found) or self.refused:
+            if (
+                not isinstance(observation, Seen)
+                or not self.agrees(whole, observation)
+                or self.refused
+            ):
                 self.zeros.discard(key)
 
     def _negatives(self, trace: Trace, guards: Mapping[str, Any]) -> None:
@@ -290,8 +294,8 @@ class Recording(Guarded):
     def _in_full(self, some: list[Seen]) -> list[Seen]:
         forms = [self._spelled_in_full(s) for s in some]
         forms += [self.library.as_saved(self.kind, self.name, s.given) for s in some]
-        found = (self.attempt(form, {}) for form in forms)
-        return [one for one in found if isinstance(one, Seen)]
+        observations = (self.attempt(form, {}) for form in forms)
+        return [one for one in observations if isinstance(one, Seen)]
 
     def _least(self, whole: Mapping[str, Any], wrong: Seen) -> dict[str, Any]:
         """The smallest part of a change that the trace gets wrong."""

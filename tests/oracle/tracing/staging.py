@@ -41,12 +41,12 @@ class Parallel(NamedTuple):
 
     def lengths(self, env: Env) -> dict[str, int | None]:
         """How many stages each key says, None where that is not known."""
-        found: dict[str, int | None] = {}
+        length_of: dict[str, int | None] = {}
         for key in (*self.lists, *self.counts):
             held = env.get(key)
             counted = held if type(held) is int else None
-            found[key] = len(held) if isinstance(held, list) else counted
-        return found
+            length_of[key] = len(held) if isinstance(held, list) else counted
+        return length_of
 
     def agree(self, env: Env) -> bool:
         return len(set(self.lengths(env).values())) == 1
@@ -58,7 +58,7 @@ def parallel(env: Env) -> list[Parallel]:
     for key, value in env.items():
         if isinstance(value, list) and len(value) > 1 and not _OTHERS.search(key):
             groups.setdefault((key.rpartition(".")[0], len(value)), []).append(key)
-    found = []
+    keys = []
     for (path, length), lists in groups.items():
         counts = [
             key
@@ -70,20 +70,20 @@ def parallel(env: Env) -> list[Parallel]:
         ]
         numbers = any(all(type(v) is int for v in env[key]) for key in lists)
         if numbers and len(lists) + len(counts) > 1:
-            found.append(Parallel(tuple(lists), tuple(counts), length))
-    return found
+            keys.append(Parallel(tuple(lists), tuple(counts), length))
+    return keys
 
 
 def resized(key: str, value: Any, length: int) -> Any:
     """A list at another length; widths go on as they grew."""
     if not isinstance(value, list) or not value:
         return value
-    found = list(value[:length])
-    while len(found) < length:
-        last = found[-1]
+    items = list(value[:length])
+    while len(items) < length:
+        last = items[-1]
         grows = type(last) is int and last > 16 and _WIDTHS.search(key)
-        found.append(2 * last if grows else last)
-    return found
+        items.append(2 * last if grows else last)
+    return items
 
 
 def staged(
@@ -97,10 +97,10 @@ def staged(
     """What may be said of a stage."""
     lists = [k for k in effective if isinstance(env.get(k), list)]
     longest = max((len(env[k]) for k in lists), default=0)
-    found: dict[str, Written] = {}
+    terms: dict[str, Written] = {}
 
     def add(written: Written) -> None:
-        found.setdefault(repr(written), written)
+        terms.setdefault(repr(written), written)
 
     entries: list[Written] = []
     for place in PLACES[:1]:
@@ -144,35 +144,35 @@ def staged(
     counts: list[Written] = [["len", key] for group in groups for key in group.lists]
     counts += [key for group in groups for key in group.counts]
     once = {repr(c): c for c in conditions}
-    return Staged(list(found.values()), list(once.values()), counts)
+    return Staged(list(terms.values()), list(once.values()), counts)
 
 
 def of_the_last(noted: Iterable[Written], env: Env, groups: Iterable[Parallel]) -> list[Written]:
     """Sizes at the end of the base's stages, for any number of them; and how many stages there are
     where one list is shorter than another."""
-    found: dict[str, Written] = {}
+    terms: dict[str, Written] = {}
     for group in groups:
         for a, b in itertools.combinations(group.lists, 2):
-            found[f"{a} {b}"] = ["min", ["len", a], ["len", b]]
+            terms[f"{a} {b}"] = ["min", ["len", a], ["len", b]]
         last = ["-", ["len", group.lists[0]], 1]
         for written in noted:
             if size_of(written) <= 13:
                 for form in _forms(written, group.length - 1):
                     if PLACES[0] in _names(form):
                         turned = _with(form, last)
-                        found.setdefault(repr(turned), turned)
-    return list(found.values())
+                        terms.setdefault(repr(turned), turned)
+    return list(terms.values())
 
 
 def _turned(some: Iterable[Written], longest: int) -> list[Written]:
     """Expressions of one stage as those of any."""
-    found: dict[str, Written] = {}
+    terms: dict[str, Written] = {}
     for written in itertools.islice(sorted(some, key=size_of), _MOST):
         for stage in range(min(longest, 4)):
             for form in _forms(written, stage):
                 if PLACES[0] in _names(form):
-                    found.setdefault(repr(form), form)
-    return list(found.values())
+                    terms.setdefault(repr(form), form)
+    return list(terms.values())
 
 
 def _forms(written: Written, stage: int) -> list[Written]:

@@ -56,10 +56,10 @@ def _binary(op: str, apply: Any) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         if type(other) is bool or not isinstance(other, (builtins.int, builtins.float)):
             return NotImplemented
-        found = apply(_bare(self), _bare(other))
-        if type(other) is builtins.int and (other, op) in _NEUTRAL and type(found) is not float:
+        value = apply(_bare(self), _bare(other))
+        if type(other) is builtins.int and (other, op) in _NEUTRAL and type(value) is not float:
             return self
-        return _made(found, [op, self.written, _written(other)])
+        return _made(value, [op, self.written, _written(other)])
 
     def backward(self: Any, other: Any) -> Any:
         if type(other) is bool or not isinstance(other, (builtins.int, builtins.float)):
@@ -75,9 +75,9 @@ def _compare(op: str, apply: Any, swap: bool = False) -> Any:
     def compare(self: Any, other: Any) -> bool:
         if isinstance(other, (builtins.int, builtins.float)) and type(other) is not bool:
             sides = [self.written, _written(other)]
-            found = [op, *(sides[::-1] if swap else sides)]
+            term = [op, *(sides[::-1] if swap else sides)]
             if len(_noted.compared) < 500:
-                _noted.compared.setdefault(repr(found), found)
+                _noted.compared.setdefault(repr(term), term)
         return apply(_bare(self), _bare(other))  # type: ignore[no-any-return]
 
     return compare
@@ -114,8 +114,8 @@ class _Numbers:
         return self
 
     def __bool__(self) -> bool:
-        found = ["==", self.written, 0]
-        _noted.compared.setdefault(repr(found), found)
+        term = ["==", self.written, 0]
+        _noted.compared.setdefault(repr(term), term)
         return bool(_bare(self))
 
 

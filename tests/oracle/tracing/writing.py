@@ -40,19 +40,19 @@ class Trace(NamedTuple):
 
 def chosen(defaults: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
     """The defaults of the keys that are read, and of those that these are computed from."""
-    found: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     waiting = sorted(used)
     while waiting:
         key = waiting.pop()
-        if key in found or key not in defaults:
+        if key in choices or key not in defaults:
             continue
         default = defaults[key]
         if isinstance(default, dict) and "of" not in default:
             continue
-        found[key] = default
+        choices[key] = default
         if isinstance(default, dict):
             waiting += keys_of(default["of"])
-    return dict(sorted(found.items()))
+    return dict(sorted(choices.items()))
 
 
 def keys_of(written: Written) -> Iterator[str]:
@@ -124,48 +124,48 @@ class Table:
     def _leaf(self, node: Any, above: tuple[str, str, Any]) -> Any:
         component, _, kind = node["label"]
         shape = [self._note(size) for size in node["shape"]]
-        found = {"shape": shape, **{k: v for k, v in node.items() if k not in ("shape", "label")}}
-        for written in found.get("active", ()):
+        leaf = {"shape": shape, **{k: v for k, v in node.items() if k not in ("shape", "label")}}
+        for written in leaf.get("active", ()):
             self._note(written)
         if component != above[0]:
-            found["as"] = component
+            leaf["as"] = component
         if kind and kind != above[2]:
-            found["kind"] = kind
-        return shape if len(found) == 1 else found
+            leaf["kind"] = kind
+        return shape if len(leaf) == 1 else leaf
 
     def _module(self, node: Any, above: tuple[str, str, Any], part: str) -> Any:
         labels = list(_labels(node))
-        found: dict[str, Any] = {"class": node["class"]}
+        module: dict[str, Any] = {"class": node["class"]}
         component, there, kind = above
         # What is said here would be said of a part below as well, which knows its own.
         own = not node.get("layers") and not _has_parts(node)
         components = {label[0] for label in labels}
         if len(components) == 1 and components != {component} and own:
-            component = found["as"] = components.pop()
+            component = module["as"] = components.pop()
         parts = {label[1] or part for label in labels}
         if len(parts) == 1 and parts != {there} and (own or parts != {"projector"}):
-            there = found["part"] = parts.pop()
+            there = module["part"] = parts.pop()
         kinds = {label[2] for label in labels}
         if len(kinds) == 1 and kinds != {kind} and kinds != {None} and own:
-            kind = found["kind"] = kinds.pop()
+            kind = module["kind"] = kinds.pop()
         below = (component, there, kind)
         if "count" in node:
-            found["count"] = self._note(node["count"])
-            found |= {field: node[field] for field in ("place", "names") if field in node}
-            found["pick"] = [
+            module["count"] = self._note(node["count"])
+            module |= {field: node[field] for field in ("place", "names") if field in node}
+            module["pick"] = [
                 [None if when is None else self._note(when), self._node(inner, below, part)]
                 for when, inner in node["pick"]
             ]
         else:
-            found["in"] = {n: self._node(c, below, part) for n, c in node["in"].items()}
+            module["in"] = {n: self._node(c, below, part) for n, c in node["in"].items()}
         for field in ("keeps", "window"):
             if field in node:
-                found[field] = node[field]
+                module[field] = node[field]
         for written in _numbers_kept(node):
             self._note(written)
         if node.get("layers"):
-            found["layers"] = True
-        return found
+            module["layers"] = True
+        return module
 
 
 def _numbers_kept(node: Any) -> Iterator[Written]:
@@ -206,13 +206,13 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         ]
         classes[name] = {**roots[0], "or": roots[1:]} if roots[1:] else roots[0]
     absent = {**new.get("absent", {}), **old.get("absent", {})}
-    found = {
+    trace = {
         **old,
         "classes": classes,
         "guards": guards,
         "defaults": dict(sorted(defaults.items())),
     }
-    return {**found, **({"absent": absent} if absent else {}), "nodes": table.nodes}
+    return {**trace, **({"absent": absent} if absent else {}), "nodes": table.nodes}
 
 
 def _entry(
@@ -227,9 +227,9 @@ def _entry(
     if rules not in guards:
         guards.append(rules)
     others = {**differing, **root.get("defaults", {})}
-    found = {k: v for k, v in root.items() if k not in ("defaults", "or")}
-    found |= {"root": places[root["root"]], "guards": guards.index(rules)}
-    return {**found, "defaults": others} if others else found
+    entry = {k: v for k, v in root.items() if k not in ("defaults", "or")}
+    entry |= {"root": places[root["root"]], "guards": guards.index(rules)}
+    return {**entry, "defaults": others} if others else entry
 
 
 def _moved(node: Any, places: list[int]) -> Any:
