@@ -44,15 +44,15 @@ def cases() -> list[Path]:
 
 def rendered(case: Path) -> dict[str, str]:
     """Every text of a case, by file name."""
-    found = _inspection(case)
-    document = _document(case) if found is None else _laid_out(case, found)
+    inspection = _inspection(case)
+    document = _document(case) if inspection is None else _laid_out(case, inspection)
     texts: dict[str, Callable[[], str]] = {
         "60.txt": lambda: table.render(document, Canvas(60)),
         "markdown.md": lambda: markdown.render(document),
         "data.csv": lambda: csv.render(document),
     }
-    if found is not None:
-        texts["data.json"] = lambda: json_report.render(found.to_dict(tensors=True))
+    if inspection is not None:
+        texts["data.json"] = lambda: json_report.render(inspection.to_dict(tensors=True))
     return {name: text() + "\n" for name, text in texts.items()}
 
 
@@ -70,15 +70,17 @@ def _inspection(case: Path) -> Inspection | None:
                 write_safetensors(file, tensors)
             else:
                 file.write_text(json.dumps(content))
-        found = inspect(Path(folder))
+        inspection = inspect(Path(folder))
     origin = Origin("directory", case.name, path=f"/models/{case.name}")
-    return replace(found, origin=origin, target=case.name)
+    return replace(inspection, origin=origin, target=case.name)
 
 
-def _laid_out(case: Path, found: Inspection) -> Document:
+def _laid_out(case: Path, inspection: Inspection) -> Document:
     by = json.loads((case / "model.json").read_text()).get("by", "component")
-    groups = found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])
-    return lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors))
+    groups = (
+        inspection.components if by == "component" else grouped(inspection.tensors, GROUPINGS[by])
+    )
+    return lay_out(inspection, by=by, groups=groups, layers=per_layer(inspection.tensors))
 
 
 def _document(case: Path) -> Document:

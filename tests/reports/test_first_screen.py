@@ -82,9 +82,9 @@ def test_what_is_unknown_is_said() -> None:
 
 def test_a_counters_dtype_is_not_that_of_the_model() -> None:
     """A ResNet's batch norms count in I64; of the rest its config says nothing."""
-    found = hfinspect.inspect({"model_type": "resnet"})
-    assert set(found.dtypes) == {"unknown", "I64"}
-    assert summary(found) == "23.5 M parameters, dtype unknown"
+    inspection = hfinspect.inspect({"model_type": "resnet"})
+    assert set(inspection.dtypes) == {"unknown", "I64"}
+    assert summary(inspection) == "23.5 M parameters, dtype unknown"
 
 
 def test_groups_of_nothing_are_left_out(tmp_path: Path) -> None:
@@ -131,11 +131,11 @@ def test_the_hubs_line() -> None:
 
 
 def test_one_colour_for_a_component_in_every_grouping() -> None:
-    found = hfinspect.inspect(LLAMA)
+    inspection = hfinspect.inspect(LLAMA)
     from hfinspect.analysis.count import GROUPINGS, grouped
 
     for by in ("component", "layer", "dtype"):
-        groups = grouped(found.tensors, GROUPINGS[by])
-        text = table.render(lay_out(found, by=by, groups=groups), Canvas(80, color=True))
+        groups = grouped(inspection.tensors, GROUPINGS[by])
+        text = table.render(lay_out(inspection, by=by, groups=groups), Canvas(80, color=True))
         assert "\033[38;5;134m" in text, by  # mlp
         assert "\033[36m" not in text

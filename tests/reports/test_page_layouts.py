@@ -44,10 +44,10 @@ def test_a_pipeline_is_shown_by_part(tmp_path: Path) -> None:
     root.mkdir()
     laid_out = portrait.lay_out(pictures.portrait(write_pipeline(root)))
     assert laid_out.title == "my-sdxl"
-    found = chapters(laid_out)
-    assert list(found)[2:6] == list(PARTS)
+    chapter_of = chapters(laid_out)
+    assert list(chapter_of)[2:6] == list(PARTS)
     for name, size in EXPECTED.items():
-        (total,) = [row for row in cells(found[name], "Sum") if row[0] == "total"]
+        (total,) = [row for row in cells(chapter_of[name], "Sum") if row[0] == "total"]
         assert total[-1] == size
     blocks = list(without_chapters(laid_out.blocks))
     (areas,) = [block for block in blocks if isinstance(block, Treemap)]
@@ -60,8 +60,8 @@ def test_a_pipeline_is_shown_by_part(tmp_path: Path) -> None:
 
 
 def test_names_of_a_pipeline_s_tensors_say_their_part(tmp_path: Path) -> None:
-    found = chapters(portrait.lay_out(pictures.portrait(write_pipeline(tmp_path))))["Tensors"]
-    (table,) = tables(found)
+    chapter = chapters(portrait.lay_out(pictures.portrait(write_pipeline(tmp_path))))["Tensors"]
+    (table,) = tables(chapter)
     names = [str(row[0]) for row in table.rows]
     assert len(set(names)) == len(names)
     assert all(name.partition("/")[0] in PARTS for name in names)
@@ -109,13 +109,13 @@ def test_matrices_without_a_partner_are_whole(tmp_path: Path) -> None:
     }
     write_safetensors(tmp_path / "adapter_model.safetensors", tensors)
     (tmp_path / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 4}))
-    found = hfinspect.inspect(tmp_path)
-    derived = low_rank(fold(found.tensors).patterns)
+    inspection = hfinspect.inspect(tmp_path)
+    derived = low_rank(fold(inspection.tensors).patterns)
     sides = {m.name.rpartition(".")[2]: (m.rank, m.inputs, m.outputs) for m in derived.modules}
     assert sides == {"q_proj": (4, 16, 8), "conv": (2, 27, 5)}
     whole = sum(pattern.parameters or 0 for pattern in derived.others)
     assert derived.parameters == 4 * 24 + 2 * 32
-    assert derived.parameters + whole == found.parameters
+    assert derived.parameters + whole == inspection.parameters
 
 
 def test_a_layer_that_the_class_does_not_load_has_its_parameters(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_layer_that_the_class_does_not_load_has_its_parameters(tmp_path: Path)
     write_config(tmp_path, config)
     stored = {t.name: ("F32", t.shape) for t in three.tensors}
     write_safetensors(tmp_path / "model.safetensors", stored)
-    found = fold(hfinspect.inspect(tmp_path).tensors).kinds
-    own, last = found
+    kinds = fold(hfinspect.inspect(tmp_path).tensors).kinds
+    own, last = kinds
     assert (own.layers, last.layers, last.is_extra) == ((0, 1), (2,), True)
     assert last.parameters == own.parameters
     laid_out = portrait.lay_out(pictures.portrait(tmp_path))
@@ -169,11 +169,11 @@ def test_areas_end_at_modules() -> None:
 
 @pytest.mark.parametrize("name", ["llama-3-8b", "deepseek-v3", "mamba-2.8b", "bert-base-uncased"])
 def test_the_legend_of_a_picture_names_every_component_by_size(name: str) -> None:
-    found = pictures.portrait(MODELS / name, brief=True)
-    text = svg.render(portrait.lay_out(found))
+    drawn = pictures.portrait(MODELS / name, brief=True)
+    text = svg.render(portrait.lay_out(drawn))
     labels = re.findall(r'<text class="s"[^>]*>([a-z]+) [^<(]*\(([0-9.]+)%\)</text>', text)
-    whole = found.inspection.parameters or 0
-    sizes = {n: totals.parameters or 0 for n, totals in found.inspection.components.items()}
+    whole = drawn.inspection.parameters or 0
+    sizes = {n: totals.parameters or 0 for n, totals in drawn.inspection.components.items()}
     large = sorted((n for n in sizes if sizes[n] / whole >= 0.0005), key=lambda n: -sizes[n])
     assert [label for label, _ in labels] == large
     right = [float(x) for x in re.findall(r'<text class="s" x="([0-9.]+)"', text)]

@@ -80,8 +80,8 @@ def test_a_comparison_says_its_verdict_first(tmp_path: Path) -> None:
 
 
 def test_names_that_were_given_stay() -> None:
-    found = compare(MODELS / "gpt2", MODELS / "openai-gpt", names=["base", "mine"])
-    assert comparison.lay_out(found, drawn=True).title == "base and mine"
+    result = compare(MODELS / "gpt2", MODELS / "openai-gpt", names=["base", "mine"])
+    assert comparison.lay_out(result, drawn=True).title == "base and mine"
 
 
 def test_folders_of_one_name_are_told_apart() -> None:

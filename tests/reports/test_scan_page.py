@@ -37,8 +37,8 @@ PLACES = {code: place for place, code in enumerate(CODES)}
 
 def held(page: str) -> dict[str, Any]:
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
-    found: dict[str, Any] = json.loads(text)["grid"]
-    return found
+    grid: dict[str, Any] = json.loads(text)["grid"]
+    return grid
 
 
 def values(column: dict[str, Any], count: int) -> list[Any]:
@@ -53,8 +53,8 @@ def values(column: dict[str, Any], count: int) -> list[Any]:
             for i in range(count)
         ]
         return [column["list"][place] for place in places]
-    found: list[Any] = column["values"]
-    return found
+    column_values: list[Any] = column["values"]
+    return column_values
 
 
 def made_up(count: int) -> list[ScanRow]:
@@ -85,12 +85,12 @@ def test_every_value_is_the_csv_s(tmp_path: Path) -> None:
     for output in (page, table):
         assert program("scan", MODELS, *COMMAND, "-o", output).code == 0
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
-    found = held(page.read_text(encoding="utf-8"))
-    assert found["rows"] == len(rows) > 8
-    names = {column["name"] for column in found["columns"]}
+    grid = held(page.read_text(encoding="utf-8"))
+    assert grid["rows"] == len(rows) > 8
+    names = {column["name"] for column in grid["columns"]}
     said = {name for name in rows[0] if any(row[name] for row in rows)}
     assert said <= names
-    for column in found["columns"]:
+    for column in grid["columns"]:
         if column["name"] != rows_page.NEEDED:
             cells = [plain(cell) for cell in values(column, len(rows))]
             assert cells == [row[column["name"]] for row in rows], column["name"]
@@ -107,9 +107,9 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
 def test_bars_count_as_the_columns_do(tmp_path: Path) -> None:
     page = tmp_path / "x.html"
     assert program("scan", MODELS, *COMMAND, "-o", page).code == 0
-    found = held(page.read_text(encoding="utf-8"))
-    columns = {c["name"]: values(c, found["rows"]) for c in found["columns"]}
-    charts = {title: (name, [Bar(*bar) for bar in bars]) for title, name, bars in found["charts"]}
+    grid = held(page.read_text(encoding="utf-8"))
+    columns = {c["name"]: values(c, grid["rows"]) for c in grid["columns"]}
+    charts = {title: (name, [Bar(*bar) for bar in bars]) for title, name, bars in grid["charts"]}
     assert list(charts) == [
         "On 24GB",
         "Smallest card that holds it",
@@ -118,7 +118,7 @@ def test_bars_count_as_the_columns_do(tmp_path: Path) -> None:
     ]
     for title in ("Parameters", "Size of the weights"):
         name, bars = charts[title]
-        assert [sum(bar.holds(v) for bar in bars) for v in columns[name]] == [1] * found["rows"]
+        assert [sum(bar.holds(v) for bar in bars) for v in columns[name]] == [1] * grid["rows"]
     name, bars = charts["Smallest card that holds it"]
     counts = {bar.label: sum(map(bar.holds, columns[name])) for bar in bars}
     limited = zip(columns["memory_total"], columns["smallest_card"], strict=True)
@@ -135,14 +135,14 @@ def test_ten_thousand_rows_stay_below_3_mb(count: int) -> None:
     rows = made_up(count)
     text = page_of(rows)
     assert len(text.encode()) <= 3_000_000
-    found = held(text)
-    assert found["rows"] == count
-    shown = [column["name"] for column in found["columns"] if column["shown"]]
+    grid = held(text)
+    assert grid["rows"] == count
+    shown = [column["name"] for column in grid["columns"] if column["shown"]]
     assert {"target", "fits", "parameters", "nbytes", "memory_total"} <= set(shown)
-    for column in found["columns"]:
+    for column in grid["columns"]:
         if column["name"] != rows_page.NEEDED:
             assert values(column, count) == [row[column["name"]] for row in rows]
-    assert (count == 1) is (found["left"] == [])
+    assert (count == 1) is (grid["left"] == [])
 
 
 def test_rows_like_those_of_the_hub_leave_nothing_out() -> None:
@@ -159,8 +159,8 @@ cells = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 
 @given(st.lists(cells, min_size=1, max_size=30))
 def test_each_form_of_a_column_gives_its_values(column: list[Any]) -> None:
-    found = data(Grid((GridColumn("x", "string", "", shown=True),), tuple((c,) for c in column)))
-    again = json.loads(html.embedded(found))
+    grid = data(Grid((GridColumn("x", "string", "", shown=True),), tuple((c,) for c in column)))
+    again = json.loads(html.embedded(grid))
     for one, cell in zip(values(again["columns"][0], len(column)), column, strict=True):
         if isinstance(cell, str):
             assert isinstance(one, str)

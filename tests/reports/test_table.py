@@ -108,9 +108,9 @@ def test_one_colour_for_each_component() -> None:
     for name in map(str, Component):
         table = Table(columns, ((name, ((name, 1.0),)),))
         text = drawn(Document("", (table,)), Canvas(80, color=True))
-        found = set(re.findall(r"\033\[([\d;]+)m(?:\w+|█)", text)) - {"1", "0"}
-        assert len(found) == 1, name
-        colours[name] = found.pop()
+        codes = set(re.findall(r"\033\[([\d;]+)m(?:\w+|█)", text)) - {"1", "0"}
+        assert len(codes) == 1, name
+        colours[name] = codes.pop()
     assert len(set(colours.values())) == len(colours)
     assert not set(colours.values()) & {"31", "33"}
 

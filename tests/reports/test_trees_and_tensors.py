@@ -24,19 +24,19 @@ LLAMA, BLOOM = "fixtures/models/llama-3-8b", "fixtures/models/bloom-1b4-zh"
 
 
 def config_of(name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads((ROOT / name / "config.json").read_text())
-    return found
+    config: dict[str, object] = json.loads((ROOT / name / "config.json").read_text())
+    return config
 
 
 @pytest.mark.parametrize("name", ["llama-3-8b", "bloom-1b4-zh", "bert-base-uncased", "deepseek-v3"])
 def test_an_outline_is_the_printed_tree_with_its_parameters(name: str) -> None:
-    found = predict(config_of(f"fixtures/models/{name}"))
-    branches = outline(found.root, found.specs)
-    printed = [line for line in render(found.root).splitlines() if line.strip() != ")"]
+    prediction = predict(config_of(f"fixtures/models/{name}"))
+    branches = outline(prediction.root, prediction.specs)
+    printed = [line for line in render(prediction.root).splitlines() if line.strip() != ")"]
     assert ["  " * b.depth + b.label for b in branches] == printed
-    assert branches[0].parameters == found.parameters
+    assert branches[0].parameters == prediction.parameters
     first = [b for b in branches if b.depth == 1]
-    assert sum(b.parameters for b in first) == found.parameters
+    assert sum(b.parameters for b in first) == prediction.parameters
 
 
 def test_a_tree_shows_parameters_and_share() -> None:
@@ -58,9 +58,9 @@ def test_a_tree_has_the_usual_formats() -> None:
     by_path = {row["path"]: row for row in rows}
     assert by_path["."]["parameters"] == "8030261248"
     assert by_path["model.layers.0-31.mlp"]["class"] == "LlamaMLP"
-    found = json.loads(run("tree", LLAMA, "-f", "json").out)
-    assert found["parts"][0]["modules"][0]["parameters"] == 8_030_261_248
-    conforms(found, "tree")
+    document = json.loads(run("tree", LLAMA, "-f", "json").out)
+    assert document["parts"][0]["modules"][0]["parameters"] == 8_030_261_248
+    conforms(document, "tree")
     assert "```text\n" in run("tree", LLAMA, "-f", "markdown").out
 
 
@@ -87,8 +87,8 @@ def test_sort_and_top() -> None:
     assert names("--sort", "layer")[-1].startswith("transformer.h.23.")
     assert len(names("--top", "5")) == 5
     assert run("tensors", BLOOM, "--sort", "age").code == 2
-    found = json.loads(run("tensors", BLOOM, "--top", "3", "-f", "json").out)
-    assert len(found["tensors"]) == 3
+    document = json.loads(run("tensors", BLOOM, "--top", "3", "-f", "json").out)
+    assert len(document["tensors"]) == 3
 
 
 def test_a_pipe_keeps_the_dtype() -> None:
