@@ -59,9 +59,9 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-def commands(found: EngineAnswers) -> list[str]:
-    lines = [line.command for one in found.answers for line in one.launch]
-    return lines + [one.launch.command for one in found.training if one.launch is not None]
+def commands(answers: EngineAnswers) -> list[str]:
+    lines = [line.command for one in answers.answers for line in one.launch]
+    return lines + [one.launch.command for one in answers.training if one.launch is not None]
 
 
 @pytest.mark.parametrize(("model", "options"), CASES)
@@ -89,8 +89,8 @@ def test_python_lines_are_python() -> None:
 def test_a_name_is_one_word_of_the_shell(name: str) -> None:
     prediction = predict(LLAMA)
     inspection = from_prediction(name, Origin("directory", name), prediction, config=LLAMA)
-    found = answered(inspection, prediction, RunsOptions(on="8xH100"))
-    for command in commands(found):
+    answers = answered(inspection, prediction, RunsOptions(on="8xH100"))
+    for command in commands(answers):
         words = shlex.split(command)
         if words[0] in ("llama-server", "llama-quantize"):
             continue  # of what the converter wrote
@@ -107,11 +107,11 @@ def test_any_words_of_a_config_get_an_answer(kind: str, cls: str, method: str) -
     config["quantization_config"] = {"quant_method": method, "format": method, "bits": 4}
     inspection = hfinspect.inspect(LLAMA)
     other = replace(inspection, config=config, model_type=kind, architecture=cls)
-    found = answered(other, None, RunsOptions())
-    for one in found.answers:
+    answers = answered(other, None, RunsOptions())
+    for one in answers.answers:
         assert one.answer in ("yes", "no", "unknown")
         assert one.reasons
-        texts = (*one.reasons, *one.notes, *commands(found))
+        texts = (*one.reasons, *one.notes, *commands(answers))
         assert not any(category(letter) == "Cc" for text in texts for letter in text)
 
 
@@ -176,8 +176,8 @@ def test_a_repo_at_a_revision_is_named_with_it() -> None:
     prediction = predict(LLAMA)
     origin = Origin("hub", "org/name", repo_id="org/name", revision="v1; rm")
     inspection = from_prediction("org/name@v1", origin, prediction, config=LLAMA)
-    found = answered(inspection, prediction, RunsOptions(on="8xH100", engine="vllm,llama.cpp"))
-    vllm, converts, serves = commands(found)
+    answers = answered(inspection, prediction, RunsOptions(on="8xH100", engine="vllm,llama.cpp"))
+    vllm, converts, serves = commands(answers)
     assert shlex.split(vllm)[2:5] == ["org/name", "--revision", "v1; rm"]
     assert "org/name --outfile model.gguf --remote" in converts
     assert serves.startswith("llama-server -m model.gguf")
@@ -189,8 +189,8 @@ FIELDS = json.loads((FLAGS_FILE.parent / "training_fields.json").read_text())
 
 
 def files_of(**options: Any) -> list[dict[str, Any]]:
-    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", **options)
-    return [json.loads(way.config) for way in found.training if way.config]
+    answers = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", **options)
+    return [json.loads(way.config) for way in answers.training if way.config]
 
 
 @pytest.mark.parametrize("precision", ["mixed", "bf16", "amp", "fp32"])
@@ -224,10 +224,10 @@ def test_what_fits_on_no_stage_goes_to_main_memory() -> None:
 
 
 def test_the_command_is_after_what_writes_its_file() -> None:
-    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", on="8xL40S")
-    printed = found.to_markdown()
+    answers = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", train="full", on="8xL40S")
+    printed = answers.to_markdown()
     written, _, rest = printed.partition("cat > ds_config.json <<'END'\n")[2].partition("\nEND\n")
-    (deepspeed,) = (way for way in found.training if way.framework == "DeepSpeed")
+    (deepspeed,) = (way for way in answers.training if way.framework == "DeepSpeed")
     assert json.loads(written) == json.loads(deepspeed.config)
     assert rest.startswith("accelerate launch")
     assert f"--deepspeed_config_file {deepspeed.file}" in rest.partition("\n")[0]

@@ -36,10 +36,10 @@ def packed(**quantization: Any) -> dict[str, Any]:
 
 
 def test_a_llama_is_loaded_by_all() -> None:
-    found = hfinspect.runs(MODELS / "llama-3-8b")
-    assert [one.engine for one in found.answers] == list(NAMES)
-    assert {one.answer for one in found.answers} == {"yes"}
-    assert found.answer == "yes"
+    answers = hfinspect.runs(MODELS / "llama-3-8b")
+    assert [one.engine for one in answers.answers] == list(NAMES)
+    assert {one.answer for one in answers.answers} == {"yes"}
+    assert answers.answer == "yes"
 
 
 def test_a_class_that_an_engine_dropped_names_its_last_version() -> None:
@@ -70,8 +70,8 @@ def test_an_unknown_type_is_loaded_by_its_own_code_alone() -> None:
 
 def test_a_module_of_diffusers_is_none_of_the_types() -> None:
     config = {"_class_name": "AutoencoderKL", "architectures": ["AutoencoderKL"]}
-    found = hfinspect.runs(config)
-    assert found.answer == "no"
+    answers = hfinspect.runs(config)
+    assert answers.answer == "no"
 
 
 def test_an_encoder_is_exported_for_the_task_of_its_class() -> None:
@@ -81,10 +81,10 @@ def test_an_encoder_is_exported_for_the_task_of_its_class() -> None:
 
 
 def test_gguf_goes_to_llama_cpp() -> None:
-    found = {one.engine: one for one in hfinspect.runs(GGUF).answers}
-    assert found["llama.cpp"].answer == "yes"
-    assert found["vllm"].answer == found["mlx-lm"].answer == "no"
-    assert "no loader for GGUF" in found["vllm"].reasons[0]
+    answers = {one.engine: one for one in hfinspect.runs(GGUF).answers}
+    assert answers["llama.cpp"].answer == "yes"
+    assert answers["vllm"].answer == answers["mlx-lm"].answer == "no"
+    assert "no loader for GGUF" in answers["vllm"].reasons[0]
 
 
 # ---- packings and cards
@@ -190,8 +190,8 @@ def test_without_a_card_no_number_is_given() -> None:
 
 @pytest.mark.parametrize(("card", "stage"), [("8xH100", 1), ("8xL40S", 3), ("2x8GB", None)])
 def test_training_takes_the_lowest_stage_that_fits(card: str, stage: int | None) -> None:
-    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", on=card, train="full")
-    ways = {one.framework: one for one in found.training}
+    answers = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm", on=card, train="full")
+    ways = {one.framework: one for one in answers.training}
     deepspeed = ways["DeepSpeed"]
     if stage is None:
         assert deepspeed.launch is None
@@ -252,10 +252,10 @@ def test_unknown_words_are_refused_before_anything_is_read() -> None:
 
 
 def test_a_result_shows_itself() -> None:
-    found = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm")
-    assert isinstance(found, EngineAnswers)
-    assert repr(found).endswith("llama-3-8b: vllm yes>")
-    assert "vLLM" in found.to_markdown()
+    answers = hfinspect.runs(MODELS / "llama-3-8b", engine="vllm")
+    assert isinstance(answers, EngineAnswers)
+    assert repr(answers).endswith("llama-3-8b: vllm yes>")
+    assert "vLLM" in answers.to_markdown()
 
 
 # ---- TensorRT-LLM
@@ -366,16 +366,16 @@ def test_repacked_weights_are_converted_as_they_are() -> None:
     assert "its converter repacks NVFP4 as it is" in answer.notes
     assert "--outtype" not in answer.launch[0].command
     assert "bytes" in answer.launch_unknown  # this config does not say what is packed
-    found = hfinspect.runs(config, engine="llama.cpp", on="RTX 4090")
-    assert "no further line for llama.cpp" in " ".join(found.to_markdown().split())
+    answers = hfinspect.runs(config, engine="llama.cpp", on="RTX 4090")
+    assert "no further line for llama.cpp" in " ".join(answers.to_markdown().split())
 
 
 def test_a_model_without_a_class_gets_no_line() -> None:
     config = {name: value for name, value in LLAMA.items() if name != "architectures"}
-    found = hfinspect.runs({**config, "model_type": "never_heard_of"}, on="H100")
-    assert {one.engine for one in found.answers if one.launch} == set()
+    answers = hfinspect.runs({**config, "model_type": "never_heard_of"}, on="H100")
+    assert {one.engine for one in answers.answers if one.launch} == set()
     for name in ("vllm", "tensorrt-llm", "llama.cpp"):
-        (one,) = (one for one in found.answers if one.engine == name)
+        (one,) = (one for one in answers.answers if one.engine == name)
         assert (one.answer, one.launch_unknown) == ("unknown", "the config names no class")
 
 
