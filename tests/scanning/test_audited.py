@@ -27,9 +27,9 @@ def fill(hub: HubServer) -> tuple[str, ...]:
 
 def asked(hub: HubServer) -> Counter[str]:
     """Requests to the Hub so far by path, and no more of them."""
-    found = Counter(hub.meter.paths("hub"))
+    counts = Counter(hub.meter.paths("hub"))
     hub.meter.clear()
-    return found
+    return counts
 
 
 def test_scan_with_audit_asks_what_scan_asks_and_what_audit_alone_needs(

@@ -45,8 +45,8 @@ def targets_of(folder: Path) -> list[str]:
     """Of all parts, as a reader of datasets finds them."""
     if not list(folder.glob("*.parquet")):
         return []
-    found: list[str] = dataset.dataset(folder, format="parquet").to_table()["target"].to_pylist()
-    return found
+    targets: list[str] = dataset.dataset(folder, format="parquet").to_table()["target"].to_pylist()
+    return targets
 
 
 def wait_for(folder: Path, parts: int) -> None:
@@ -101,8 +101,8 @@ def test_shards_share_a_folder(scan: Scanner, tmp_path: Path) -> None:
     for k in (1, 2, 3):
         done = scan("--author", "org", "-o", f"{out}/", "--shard", f"{k}/3")
         assert done.code == 0
-    found = targets_of(out)
-    assert sorted(found) == names
+    targets = targets_of(out)
+    assert sorted(targets) == names
     of_second = dataset.dataset(out / "part-2-of-3-00000.parquet").to_table()["target"].to_pylist()
     assert of_second == [name for name in names if falls_to(name, 2, 3)]
     assert 0 < len(of_second) < 40
@@ -404,12 +404,12 @@ def test_a_manifest_is_read_or_refused(key: str, value: object) -> None:
             form[place] = value
         path.write_text(json.dumps(form))
         try:
-            found = read_manifest(path)
+            manifest = read_manifest(path)
         except UsageError:
             return
-        assert found is not None
-        write_manifest(path, found)
-        assert read_manifest(path) == found
+        assert manifest is not None
+        write_manifest(path, manifest)
+        assert read_manifest(path) == manifest
 
 
 @given(junk=st.binary(max_size=40))

@@ -55,8 +55,8 @@ def test_results_come_in_order_and_calls_in_order_of_completion() -> None:
         if item == 7:
             go_on.set()
 
-    found = list(run(range(8), work, gone, jobs=4, on_result=on_result))
-    assert found == [f"did {i}" if i != 5 else "lost 5 five" for i in range(8)]
+    results = list(run(range(8), work, gone, jobs=4, on_result=on_result))
+    assert results == [f"did {i}" if i != 5 else "lost 5 five" for i in range(8)]
     assert seen[-1] == (0, False)
     assert all(early for _, early in seen[:-1])
 
@@ -90,8 +90,8 @@ def test_one_that_hangs_holds_up_at_most_the_window() -> None:
         if len(done) == 19:
             stop.set()
 
-    found = list(run(range(100), work, gone, jobs=4, window=20, on_result=on_result))
-    assert found == [str(number) for number in range(100)]
+    results = list(run(range(100), work, gone, jobs=4, window=20, on_result=on_result))
+    assert results == [str(number) for number in range(100)]
     assert 0 not in done[:19]
 
 
@@ -186,16 +186,16 @@ def test_scan_gives_inspections_and_failures_in_order(hub: HubServer, tmp_path: 
     names = fill(hub, 3)
     write_config(tmp_path, CONFIG)
     targets: list[Target] = [names[2], tmp_path, "org/none", names[0], CONFIG]
-    found = list(hfinspect.scan(targets, jobs=4, endpoint=hub.endpoint, token=False))
-    assert [getattr(result, "parameters", None) for result in found] == [
+    results = list(hfinspect.scan(targets, jobs=4, endpoint=hub.endpoint, token=False))
+    assert [getattr(result, "parameters", None) for result in results] == [
         PARAMETERS,
         PARAMETERS,
         None,
         PARAMETERS,
         PARAMETERS,
     ]
-    assert [getattr(result, "extra_parameters", None) for result in found] == [1, 0, None, 1, 0]
-    failure = found[2]
+    assert [getattr(result, "extra_parameters", None) for result in results] == [1, 0, None, 1, 0]
+    failure = results[2]
     assert isinstance(failure, Failure)
     assert (failure.target, failure.kind) == ("org/none", "repo_not_found")
 
@@ -248,10 +248,10 @@ def test_options_do_not_show_the_token() -> None:
 
 
 def _errors() -> list[type[errors.HfinspectError]]:
-    found = [errors.HfinspectError]
-    for cls in found:
-        found += cls.__subclasses__()
-    return found
+    classes = [errors.HfinspectError]
+    for cls in classes:
+        classes += cls.__subclasses__()
+    return classes
 
 
 @pytest.mark.parametrize("cls", _errors(), ids=lambda cls: cls.__name__)

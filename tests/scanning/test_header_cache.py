@@ -62,9 +62,9 @@ def test_both_ends_of_a_bin_are_kept(hub: HubServer, tmp_path: Path) -> None:
     repo = hub.add("org/bin", {"pytorch_model.bin": stored(sparse_archive(300, 10**10))})
     cache = HeaderCache(tmp_path)
     for _ in range(2):
-        found = hfinspect.inspect("org/bin", token=False, endpoint=hub.endpoint, cache=cache)
-        assert len(found.tensors) == 300
-        assert found.commit == repo.sha
+        inspection = hfinspect.inspect("org/bin", token=False, endpoint=hub.endpoint, cache=cache)
+        assert len(inspection.tensors) == 300
+        assert inspection.commit == repo.sha
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (3, 1)
 
 
@@ -207,9 +207,9 @@ def test_offline_the_cache_answers_and_the_rest_are_failed_rows(scan: Scanner) -
 def test_a_damaged_entry_is_dropped(scan: Scanner, tmp_path: Path, damage: str) -> None:
     listed = scan.list_of(fill(scan.hub, 2))
     first = scan(listed)
-    found = entries(tmp_path / "cache")
-    contents = [path.read_bytes() for path in found]
-    for path, data, other in zip(found, contents, reversed(contents), strict=True):
+    paths = entries(tmp_path / "cache")
+    contents = [path.read_bytes() for path in paths]
+    for path, data, other in zip(paths, contents, reversed(contents), strict=True):
         path.write_bytes(
             {
                 "flip": data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
@@ -289,8 +289,8 @@ def _churn(root: str, seed: int) -> None:
     cache = HeaderCache(root, max_bytes=20_000)
     for step in range(120):
         number = (step * 7 + seed) % 40
-        found = cache.get(f"key {number}")
-        if found is not None and found != bytes([number]) * 1000:
+        content = cache.get(f"key {number}")
+        if content is not None and content != bytes([number]) * 1000:
             os._exit(3)
         cache.put(f"key {number}", bytes([number]) * 1000)
         if step % 20 == 0:
@@ -330,8 +330,8 @@ def test_segments_answer_as_the_file_does(
         unpacked = Segments.unpack(segments.pack())
         assert unpacked is not None
         segments = unpacked
-        found = segments.find(start, stop)
-        assert found is None or found == content[start:stop]
+        data = segments.find(start, stop)
+        assert data is None or data == content[start:stop]
         if start < stop:
             segments.add(start, content[start:stop])
             if sized or stop <= len(content):

@@ -125,12 +125,12 @@ def test_refresh_of_a_list_of_the_hub_sees_moves_in_the_pages(
 
 def test_parts_of_a_list_of_the_hub(scan: Scanner) -> None:
     names = fill(scan.hub, 5)
-    found = [
+    listed = [
         row["target"]
         for k in (1, 2)
         for row in rows_of(scan("--author", "org", "--shard", f"{k}/2").out)
     ]
-    assert found == names
+    assert listed == names
 
 
 class Astray(HubServer):
@@ -155,8 +155,8 @@ def test_pages_that_lead_astray_are_not_followed(elsewhere: bool) -> None:
         hub.link = f"{hub.cdn if elsewhere else hub.endpoint}{path}"
         client = HubClient(endpoint=hub.endpoint, token="hf_reader")
         hub.at_close.append(client.close)
-        found = [model.repo_id for model in list_models(client, expand=("sha",))]
-        assert found == names
+        repo_ids = [model.repo_id for model in list_models(client, expand=("sha",))]
+        assert repo_ids == names
         assert hub.meter.count("cdn") == 0
         assert len(hub.meter.requests) == 1
     finally:

@@ -99,9 +99,9 @@ def test_parquet(models: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     out = tmp_path / "rows.parquet"
     program("scan", models, "--on", "24GB", "--sort", "max_context", "--output", out)
-    found = parquet.read_table(out).to_pylist()
-    assert [row["fits"] for row in found[:2]] == [True, False]
-    assert found[0]["max_context"] == 8192  # its own
+    rows = parquet.read_table(out).to_pylist()
+    assert [row["fits"] for row in rows[:2]] == [True, False]
+    assert rows[0]["max_context"] == 8192  # its own
 
 
 @pytest.mark.parametrize(

@@ -39,17 +39,17 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_sums_are_those_of_the_rows(rows: Path) -> None:
-    found = library.report(rows / "rows.jsonl")
+    totals = library.report(rows / "rows.jsonl")
     lines = [json.loads(line) for line in (rows / "rows.jsonl").read_text().splitlines()]
     read = [row for row in lines if row["status"] == "ok"]
-    assert (found.rows, found.ok) == (len(lines), len(read))
-    assert found.failures == {lines[-1]["error_kind"]: 1}
-    assert found.parameters == sum(row["parameters"] for row in read)
+    assert (totals.rows, totals.ok) == (len(lines), len(read))
+    assert totals.failures == {lines[-1]["error_kind"]: 1}
+    assert totals.parameters == sum(row["parameters"] for row in read)
     sizes = [row["nbytes"] for row in read if row["nbytes"] is not None]
-    assert (found.sized, found.nbytes) == (len(sizes), sum(sizes))
+    assert (totals.sized, totals.nbytes) == (len(sizes), sum(sizes))
     assert 0 < len(sizes) < len(read)
-    assert sum(one.models for one in found.sizes) == found.counted == len(read)
-    for one in found.sizes:
+    assert sum(one.models for one in totals.sizes) == totals.counted == len(read)
+    for one in totals.sizes:
         of_size = [
             row
             for row in read
@@ -60,10 +60,10 @@ def test_the_sums_are_those_of_the_rows(rows: Path) -> None:
         for name, size in one.components.items():
             assert size == sum(row[name] for row in of_size)
         assert sum(one.components.values()) == one.parameters
-    for group in found.groups:
+    for group in totals.groups:
         whole = [*group.groups, group.others, group.without]
-        assert sum(part.models for part in whole) == found.ok, group.column
-        assert sum(part.parameters for part in whole) == found.parameters, group.column
+        assert sum(part.models for part in whole) == totals.ok, group.column
+        assert sum(part.parameters for part in whole) == totals.parameters, group.column
         if group.column in ("architecture", "model_type", "quantization"):
             for part in group.groups:
                 same = [row for row in read if row[group.column] == part.name]
@@ -71,7 +71,7 @@ def test_the_sums_are_those_of_the_rows(rows: Path) -> None:
                     len(same),
                     sum(row["parameters"] for row in same),
                 )
-    conforms(found.to_dict(), "report")
+    conforms(totals.to_dict(), "report")
 
 
 def test_every_format_of_rows_gives_the_same(rows: Path, tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_every_format_of_rows_gives_the_same(rows: Path, tmp_path: Path) -> None
             assert done.code == 1, done.err
             sources.append(tmp_path / name)
     for source in sources:
-        found = library.report(source).to_dict()
-        assert {**found, "target": expected["target"]} == expected
+        document = library.report(source).to_dict()
+        assert {**document, "target": expected["target"]} == expected
 
 
 def test_the_command_in_its_formats(rows: Path, tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_the_hubs_own_totals(tmp_path: Path) -> None:
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = library.report(path)
-    assert (found.counted_by, found.counted, found.sized) == ("hub", 9, 0)
-    assert found.parameters == 1_111_111_110
-    by = {group.column: group for group in found.groups}
+    totals = library.report(path)
+    assert (totals.counted_by, totals.counted, totals.sized) == ("hub", 9, 0)
+    assert totals.parameters == 1_111_111_110
+    by = {group.column: group for group in totals.groups}
     assert [(one.name, one.models) for one in by["dtype"].groups] == [("F32", 9)]
     assert by["architecture"].without.models == 5
     shown = " ".join(hfinspect("report", str(path)).out.split())
@@ -159,10 +159,10 @@ def test_any_bytes_are_rows_or_an_error(tmp_path_factory: Any, junk: bytes, head
     path = tmp_path_factory.mktemp("junk") / "rows"
     path.write_bytes(head + junk)
     try:
-        found = library.report(path)
+        totals = library.report(path)
     except HfinspectError:
         return
-    conforms(found.to_dict(), "report")
+    conforms(totals.to_dict(), "report")
 
 
 def test_memory_does_not_grow_with_rows_or_names(
@@ -180,13 +180,13 @@ def test_memory_does_not_grow_with_rows_or_names(
                 row |= {"architecture": f"C{number}", "parameters": number}
                 stream.write(FORMATS["jsonl"].line(row) + "\n")
         tracemalloc.start()
-        found = library.report(path)
+        totals = library.report(path)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        (group,) = found.groups
+        (group,) = totals.groups
         assert (group.different, group.bounded) == (100, True)
         assert group.others.models == count - len(group.groups)
-        assert found.parameters == sum(range(count))
+        assert totals.parameters == sum(range(count))
     assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
@@ -200,14 +200,14 @@ def test_a_cut_last_line_is_left_out_and_said(rows: Path, tmp_path: Path, name: 
     lines = data.splitlines(keepends=True)
     for cut in (1, 10, len(lines[-1]) - 1):
         path.write_bytes(data[: len(data) - cut])
-        found = library.report(path)
-        assert found.rows == whole.rows - 1
-        (note,) = found.notes
+        totals = library.report(path)
+        assert totals.rows == whole.rows - 1
+        (note,) = totals.notes
         assert f"line {len(lines)}, the last one, is cut" in note
     assert "the last one, is cut" in " ".join(hfinspect("report", str(path)).out.split())
     path.write_bytes(lines[0][:30])
-    found = library.report(path)
-    assert (found.rows, "line 1, the last one" in found.notes[0]) == (0, True)
+    totals = library.report(path)
+    assert (totals.rows, "line 1, the last one" in totals.notes[0]) == (0, True)
     path.write_bytes(lines[0] + b"x" * (MAX_LINE + 5) + b"\n" + lines[1])
     with pytest.raises(UsageError, match="line 2 is not a row"):
         library.report(path)

@@ -128,12 +128,12 @@ def test_early_rows_of_another_command_are_dropped(tmp_path: Path) -> None:
 @given(lines=st.lists(st.text(max_size=30), max_size=10))
 def test_any_text_is_a_list_or_an_error(lines: list[str]) -> None:
     try:
-        found = list(from_lines(lines))
+        targets = list(from_lines(lines))
     except UsageError:
         assert any("\0" in line for line in lines)
         return
-    assert all(name and name == name.strip() and not name.startswith("#") for name in found)
-    assert len(found) <= len(lines)
+    assert all(name and name == name.strip() and not name.startswith("#") for name in targets)
+    assert len(targets) <= len(lines)
 
 
 @settings(max_examples=50)
@@ -152,7 +152,7 @@ def test_any_file_is_a_list_or_an_error(content: bytes) -> None:
 @given(items=st.lists(st.integers(), max_size=30), n=st.integers(1, 40))
 def test_parts_in_a_row_are_the_list(items: list[int], n: int) -> None:
     parts = [part(items, f"{k}/{n}") for k in range(1, n + 1)]
-    assert [item for found in parts for item in found] == items
+    assert [item for row in parts for item in row] == items
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
