@@ -33,8 +33,8 @@ def packed(raw: Recorded) -> dict[str, Any]:
     order = sorted(range(len(raw.tensors)), key=lambda at: _place(raw.tensors[at]))
     alike = groupby((raw.tensors[at] for at in order), key=lambda t: _place(t)[:3])
     tensors = []
-    for (name, dtype, shape), found in alike:
-        layers = [_place(tensor)[3] for tensor in found]
+    for (name, dtype, shape), rows in alike:
+        layers = [_place(tensor)[3] for tensor in rows]
         tensors.append(" ".join([name, dtype, "x".join(map(str, shape)), _ranges(layers)]).strip())
     types = {
         recipe: kinds if isinstance(kinds, str) else _runs([kinds[at] for at in order])
@@ -61,8 +61,8 @@ def unpacked(kept: dict[str, Any]) -> Recorded:
 
 def read() -> dict[str, Any]:
     """All cases by name, packed."""
-    found: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))["cases"]
-    return found
+    cases: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))["cases"]
+    return cases
 
 
 def write(cases: dict[str, Any]) -> None:
@@ -74,10 +74,10 @@ def write(cases: dict[str, Any]) -> None:
 
 def _place(tensor: tuple[str, str, tuple[int, ...]]) -> tuple[str, str, tuple[int, ...], int]:
     name, dtype, shape = tensor
-    found = re.match(r"((?:[av]\.)?blk\.)(\d+)(\..*)", name)
-    if found is None:
+    match = re.match(r"((?:[av]\.)?blk\.)(\d+)(\..*)", name)
+    if match is None:
         return name, dtype, tuple(shape), -1
-    return f"{found[1]}*{found[3]}", dtype, tuple(shape), int(found[2])
+    return f"{match[1]}*{match[3]}", dtype, tuple(shape), int(match[2])
 
 
 def _runs(kinds: list[str]) -> str:
@@ -85,13 +85,13 @@ def _runs(kinds: list[str]) -> str:
 
 
 def _ranges(layers: list[int]) -> str:
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for layer in layers:
-        if found and layer == found[-1][1] + 1:
-            found[-1][1] = layer
+        if ranges and layer == ranges[-1][1] + 1:
+            ranges[-1][1] = layer
         else:
-            found.append([layer, layer])
-    return " ".join(f"{a}-{b}" for a, b in found if a >= 0)
+            ranges.append([layer, layer])
+    return " ".join(f"{a}-{b}" for a, b in ranges if a >= 0)
 
 
 def _numbers(part: str) -> range:

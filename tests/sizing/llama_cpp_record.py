@@ -154,9 +154,9 @@ def _without_name(keys: Mapping[str, Any]) -> Keys:
 def _folded(tensors: Iterable[Any]) -> list[str]:
     layers: dict[tuple[str, str, str], list[int | None]] = {}
     for name, shape, dtype in tensors:
-        found = re.fullmatch(r"((?:enc\.|dec\.)?blk\.)(\d+)(\..*)", name)
-        key = (f"{found[1]}*{found[3]}" if found else name, "x".join(map(str, shape)), dtype)
-        layers.setdefault(key, []).append(int(found[2]) if found else None)
+        match = re.fullmatch(r"((?:enc\.|dec\.)?blk\.)(\d+)(\..*)", name)
+        key = (f"{match[1]}*{match[3]}" if match else name, "x".join(map(str, shape)), dtype)
+        layers.setdefault(key, []).append(int(match[2]) if match else None)
     return [" ".join((*key, _ranges(numbers))).strip() for key, numbers in layers.items()]
 
 
@@ -206,8 +206,8 @@ def recorded(path: Path = RECORD) -> tuple[Recorded, ...]:
             entry["keys"],
             entry["tensors"],
             {
-                Setting.of(text): found if isinstance(found, str) else Reserved(*found)
-                for text, found in entry["settings"].items()
+                Setting.of(text): numbers if isinstance(numbers, str) else Reserved(*numbers)
+                for text, numbers in entry["settings"].items()
             },
         )
         for name, entry in unpack(json.loads(path.read_text())).items()

@@ -131,10 +131,10 @@ def total(path: Path, name: str, imatrix: Path | None) -> str:
     extra = [] if imatrix is None else ["--imatrix", str(imatrix)]
     command = [str(BUILD / "bin" / "llama-quantize"), "--dry-run", *extra, str(path), name]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
-    found = re.search(r"quant size += +([\d.]+) MiB", done.stdout + done.stderr)
-    if found is None:
+    match = re.search(r"quant size += +([\d.]+) MiB", done.stdout + done.stderr)
+    if match is None:
         raise ValueError("the program printed no sum")
-    return found[1]
+    return match[1]
 
 
 def record(config: dict[str, Any], work: Path) -> dict[str, Any]:
@@ -147,19 +147,19 @@ def record(config: dict[str, Any], work: Path) -> dict[str, Any]:
     sparse_gguf(folder, out)
     imatrix = imatrix_file(work / "imatrix.gguf")
     shapes = {t.name: int(t.n_elements) for t in gguf.GGUFReader(out).tensors}
-    found: dict[str, Any] = {}
+    cases: dict[str, Any] = {}
     for name in TYPES:
         given = imatrix if name in WITH_IMATRIX else None
         types = quantized(out, name, given)
         if isinstance(types, str):
-            found[name] = types
+            cases[name] = types
             continue
         nbytes = 0
         for tensor, kind in types.items():
             block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
             nbytes += shapes[tensor] // block * size
-        found[name] = [nbytes, total(out, name, given)]
-    return {"config": config, "sizes": found}
+        cases[name] = [nbytes, total(out, name, given)]
+    return {"config": config, "sizes": cases}
 
 
 def main(names: list[str]) -> None:

@@ -87,13 +87,13 @@ def config_of(model_type: str, given: dict[str, Any], library: Any) -> Any:
     def merged(config: Any, own: dict[str, Any]) -> dict[str, Any]:
         default = config.to_dict()
         usual = {k: v for k, v in USUAL.items() if k in default or k in config.attribute_map}
-        found = {**usual, **own}
+        values = {**usual, **own}
         for key, value in own.items():
             section = getattr(config, key, None)
             if isinstance(value, dict) and hasattr(section, "to_dict"):
                 usual_section = merged(section, value) if key == "text_config" else value
-                found[key] = dict(usual_section)
-        return found
+                values[key] = dict(usual_section)
+        return values
 
     return type(made)(**merged(made, given))
 
@@ -227,8 +227,8 @@ def convert(folder: Path, out: Path, projector: bool = False) -> None:
 
         def set_vocab(self) -> None:
             self.gguf_writer.add_tokenizer_model("none")
-            found = self.hparams.get("vocab_size", 320)
-            self.gguf_writer.add_vocab_size(found)
+            size = self.hparams.get("vocab_size", 320)
+            self.gguf_writer.add_vocab_size(size)
 
         def modify_tensors(self, data_torch: Any, name: str, bid: int | None) -> Any:
             """Baichuan's calls itself with the name that it made, without end."""
@@ -321,9 +321,9 @@ def written(path: Path, name: str) -> list[int]:
     env = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "bin")}
     subprocess.run(command, capture_output=True, check=True, env=env)
     reader = gguf.GGUFReader(out)
-    found = [sum(int(t.n_bytes) for t in reader.tensors), out.stat().st_size - reader.data_offset]
+    sizes = [sum(int(t.n_bytes) for t in reader.tensors), out.stat().st_size - reader.data_offset]
     out.unlink()
-    return found
+    return sizes
 
 
 def record(case: str, work: Path) -> tuple[Recorded, dict[str, list[int]]]:
@@ -355,13 +355,13 @@ def main(names: list[str]) -> None:
     for case in names or (*CASES, *(case + PROJECTOR for case in WITH_PROJECTOR)):
         with tempfile.TemporaryDirectory() as work:
             try:
-                found, really = record(case, Path(work))
+                recording, really = record(case, Path(work))
             except Exception as error:  # one case does not stop the others
                 print(case, "FAILED", type(error).__name__, str(error)[:200])
                 continue
-        errors = {v for v in found.types.values() if isinstance(v, str)}
-        print(case, found.keys.get("general.architecture"), *errors)
-        cases[case] = packed(found) | ({"written": really} if really else {})
+        errors = {v for v in recording.types.values() if isinstance(v, str)}
+        print(case, recording.keys.get("general.architecture"), *errors)
+        cases[case] = packed(recording) | ({"written": really} if really else {})
         write(cases)
 
 

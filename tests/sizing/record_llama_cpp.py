@@ -120,9 +120,9 @@ def main() -> None:
     if asked.models:
         files += sorted(asked.models.glob("*.gguf"))
     for path in files:
-        found = one(program, path)
-        if found is not None:
-            record[path.stem] = found
+        entry = one(program, path)
+        if entry is not None:
+            record[path.stem] = entry
     RECORD.write_text(pack(record, {"llama.cpp": version(asked.source)}))
     sys.stdout.write(
         f"{len({e['keys']['general.architecture'] for e in record.values()})} architectures\n"
@@ -132,12 +132,12 @@ def main() -> None:
 def version(source: Path) -> str:
     """The version in CMakeLists.txt, the package it came in and the commit that this names."""
     text = (source / "CMakeLists.txt").read_text()
-    found = re.findall(r"LLAMA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text)[:3]
+    numbers = re.findall(r"LLAMA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text)[:3]
     folder = next((one for one in source.parents if one.name.startswith("llama_cpp_python")), None)
     if folder is None:
-        return ".".join(found)
+        return ".".join(numbers)
     commit = (folder / "CHANGELOG.md").read_text().partition("llama.cpp@")[2].split()[0]
-    return f"{'.'.join(found)}, commit {commit} in {folder.name}"
+    return f"{'.'.join(numbers)}, commit {commit} in {folder.name}"
 
 
 def options() -> argparse.Namespace:
@@ -247,7 +247,7 @@ def one(program: Path, path: Path) -> dict[str, Any] | None:
             else:
                 sys.stdout.write(f"{path.stem}: {line['refused']}\n")
                 return None
-    if not any(isinstance(found, list) for found in results.values()):
+    if not any(isinstance(sizes, list) for sizes in results.values()):
         sys.stdout.write(f"{path.stem}: aborted at every setting\n")
         return None
     shard = FORMAT.read_header(metered(path))

@@ -69,8 +69,8 @@ def main() -> None:
         for line in run([str(program), "plan", str(path), *SETTINGS]):
             setting = line.pop("setting", None)
             if setting is not None:
-                found = [line.get(key) for key in ("model", "kv", "rs", "compute")]
-                settings[setting] = line["refused"].strip() if "refused" in line else found
+                sizes = [line.get(key) for key in ("model", "kv", "rs", "compute")]
+                settings[setting] = line["refused"].strip() if "refused" in line else sizes
         path.unlink()
         metadata = {
             key: value for key, value in shard.metadata.items() if not key.startswith("tokenizer.")

@@ -117,11 +117,11 @@ def main() -> None:
             config = transformers.AutoConfig.for_model(kind, **{**_SIZES, **own})
             model = getattr(transformers, class_name)(config).to(torch.bfloat16)
             model.save_pretrained(folder)
-            found = kept["models"].setdefault(name, {"config": None, "bytes": {}})
-            found["config"] = json.loads((folder / "config.json").read_text())
+            entry = kept["models"].setdefault(name, {"config": None, "bytes": {}})
+            entry["config"] = json.loads((folder / "config.json").read_text())
             for tool in TOOLS:
-                _record(tool, folder, Path(work), kept["versions"], found["bytes"])
-        print(name, found["bytes"])
+                _record(tool, folder, Path(work), kept["versions"], entry["bytes"])
+        print(name, entry["bytes"])
     RECORD.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -87,13 +87,13 @@ class _Empty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _lists(source: Path) -> dict[str, list[str]]:
     """Lists of classes in ``configs/model_config.py``."""
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     tree = ast.parse((source / "sglang/srt/configs/model_config.py").read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             names = [str(e.value) for e in node.value.elts if isinstance(e, ast.Constant)]
-            found[ast.unparse(node.targets[0])] = names
-    return found
+            lists[ast.unparse(node.targets[0])] = names
+    return lists
 
 
 def _answer() -> None:

@@ -67,8 +67,8 @@ def make(name: str, folder: Path) -> dict[str, Any]:
         tokenizer_object=words, unk_token="w0", pad_token="w0", eos_token="w2"
     )
     tokenizer.save_pretrained(folder)
-    found: dict[str, Any] = json.loads((folder / "config.json").read_text())
-    return found
+    document: dict[str, Any] = json.loads((folder / "config.json").read_text())
+    return document
 
 
 def _tokens(count: int = 4) -> list[dict[str, list[int]]]:

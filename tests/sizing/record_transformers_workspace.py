@@ -164,12 +164,12 @@ def _kept(made: Any) -> list[Any]:
     """The tensors of what a call gave as its cache or states."""
     import torch
 
-    found, open_, seen = [], [getattr(made, "past_key_values", None)], set()
+    tensors, open_, seen = [], [getattr(made, "past_key_values", None)], set()
     open_ += [getattr(made, "state", None), getattr(made, "cache_params", None)]
     while open_:
         one = open_.pop()
         if isinstance(one, torch.Tensor):
-            found.append(one)
+            tensors.append(one)
         elif isinstance(one, dict):
             open_ += one.values()
         elif isinstance(one, (list, tuple)):
@@ -177,7 +177,7 @@ def _kept(made: Any) -> list[Any]:
         elif id(one) not in seen and "Cache" in "".join(map(str, type(one).__mro__)):
             seen.add(id(one))
             open_ += vars(one).values()
-    return found
+    return tensors
 
 
 def _keeps_rows_alone(config: Any) -> bool:

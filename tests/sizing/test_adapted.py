@@ -52,13 +52,13 @@ def test_counts_are_those_of_peft_or_refused() -> None:
     for kind, row in ROWS.items():
         prediction = _predicted(kind)
         for asked in ("default", ALL_LINEAR):
-            found = _counted(prediction, asked)
-            if found is None and row[asked] is not None:
+            count = _counted(prediction, asked)
+            if count is None and row[asked] is not None:
                 refused.add(kind)
-            elif found != row[asked]:
-                wrong.append((kind, asked, found, row[asked]))
+            elif count != row[asked]:
+                wrong.append((kind, asked, count, row[asked]))
             else:
-                equal += found is not None
+                equal += count is not None
     # In transformers 5 peft finds no default targets for Mixtral; ours are those of its table.
     assert wrong == [("mixtral", "default", 896, None)]
     assert refused <= peft_types.RENAMED | peft_types.NOT_ALL_LINEAR | {"gemma4"}
@@ -106,12 +106,12 @@ def test_what_peft_refuses_is_refused_by_name(model: str, targets: str, words: s
 
 def test_a_module_to_save_is_a_copy_in_the_weights_own_bits() -> None:
     llama = str(ROOT / "fixtures" / "models" / "llama-3-8b")
-    found = hfinspect.memory(llama, train="lora", modules_to_save="lm_head").training
-    assert found is not None
-    assert found.saved == {"lm_head": 128_256 * 4096}
-    assert found.trainable == 2 * 3_407_872 + 128_256 * 4096
-    whole = [line.nbytes for line in found.states if line.name.startswith("saved whole")]
+    training = hfinspect.memory(llama, train="lora", modules_to_save="lm_head").training
+    assert training is not None
+    assert training.saved == {"lm_head": 128_256 * 4096}
+    assert training.trainable == 2 * 3_407_872 + 128_256 * 4096
+    whole = [line.nbytes for line in training.states if line.name.startswith("saved whole")]
     assert sum(whole) == 8 * 128_256 * 4096
-    assert found.total is None
+    assert training.total is None
     with pytest.raises(UsageError, match="not a module of this model"):
         hfinspect.memory(llama, train="lora", modules_to_save="score")

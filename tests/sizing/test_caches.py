@@ -42,7 +42,7 @@ SHORTENED = ("whisper", "moonshine", "speech_to_text", "speecht5")
 
 def recorded(rows: list[list[Any]]) -> Counter[str]:
     """Bytes of keys and values, of cross-attention, and of states."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _, cls, name, shape, dtype in rows:
         kind = "states"
         if cls.startswith("DeepseekV4"):
@@ -55,8 +55,8 @@ def recorded(rows: list[list[Any]]) -> Counter[str]:
             kind = "cross"
         elif cls == "list" or "state" in name or "linear" in name:
             kind = "states"
-        found[kind] += math.prod(shape) * BYTES[dtype]
-    return +found
+        counts[kind] += math.prod(shape) * BYTES[dtype]
+    return +counts
 
 
 def compared(
@@ -142,5 +142,5 @@ def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
 def test_a_model_that_fills_no_static_cache_refuses_it() -> None:
     config = {"model_type": "evolla", "architectures": ["EvollaForProteinText2Text"]}
     assert hfinspect.memory(config, engine="transformers", context=16).cache is not None
-    found = hfinspect.memory(config, engine="transformers-static", context=16)
-    assert "a cache of its own" in found.cache_unknown
+    memory = hfinspect.memory(config, engine="transformers-static", context=16)
+    assert "a cache of its own" in memory.cache_unknown

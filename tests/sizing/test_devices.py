@@ -44,9 +44,9 @@ KINDS = ("card", "laptop", "apple", "shared", "tpu")
     ],
 )
 def test_sizes_and_cards(text: str, nbytes: int, count: int) -> None:
-    found = parse_device(text)
-    assert (found.nbytes, found.count) == (nbytes, count)
-    assert found.total == nbytes * count
+    device = parse_device(text)
+    assert (device.nbytes, device.count) == (nbytes, count)
+    assert device.total == nbytes * count
 
 
 @pytest.mark.parametrize("text", ["", "24", "0x24GB", "-3GB", "0GB", "x", "RTX 4900", "9" * 400])

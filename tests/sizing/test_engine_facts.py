@@ -36,9 +36,9 @@ def test_the_command_line_reaches_the_same(row: dict[str, Any], tmp_path: Any) -
         for text in (f"--{names.get(key, key.replace('_', '-'))}", str(value))
     ]
     done = program("memory", tmp_path, *options, "-f", "json")
-    found = hfinspect.memory(CONFIGS[row["config"]], **row["asked"])
-    assert found.cache is not None
-    assert json.loads(done.out)["at"][-1]["cache"] == found.cache.to_dict()
+    memory = hfinspect.memory(CONFIGS[row["config"]], **row["asked"])
+    assert memory.cache is not None
+    assert json.loads(done.out)["at"][-1]["cache"] == memory.cache.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -59,19 +59,19 @@ def test_positions_of_sound(model: str, positions: int) -> None:
     assert length == positions
     fact = FACTS["sound"][model]
     config = {"model_type": model, "architectures": [fact["class"]], **fact["config"]}
-    found = hfinspect.memory(
+    memory = hfinspect.memory(
         config, context=128, engine="transformers", cache_dtype="bf16", encoder_tokens=positions
     )
-    assert found.cache is not None
-    assert found.cache.kv_bytes == fact["kv_bytes"]
+    assert memory.cache is not None
+    assert memory.cache.kv_bytes == fact["kv_bytes"]
 
 
 def test_whisper_hears_thirty_seconds() -> None:
     config = {"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"]}
-    found = hfinspect.memory({**config, "dtype": "float16"}, context=448)
-    assert found.cache is not None
-    assert found.cache.encoder_tokens == 1500
-    assert found.cache.fixed == 4 * 2 * 384 * 1500 * 2
+    memory = hfinspect.memory({**config, "dtype": "float16"}, context=448)
+    assert memory.cache is not None
+    assert memory.cache.encoder_tokens == 1500
+    assert memory.cache.fixed == 4 * 2 * 384 * 1500 * 2
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ CONVOLUTION = (8 * 16 + 2 * 2 * 12) * 3 * 2
 
 
 def _cache(config: dict[str, Any], engine: str, **more: Any) -> Any:
-    found = hfinspect.memory(config, engine=engine, **{"context": 64, **more})
-    assert found.cache is not None
-    return found.cache
+    memory = hfinspect.memory(config, engine=engine, **{"context": 64, **more})
+    assert memory.cache is not None
+    return memory.cache
 
 
 def test_states_are_in_the_dtype_that_the_engine_chooses() -> None:
@@ -67,10 +67,10 @@ def test_pages_of_vllm_hold_a_layers_states() -> None:
     the attention layer's 100 tokens four of them."""
     state = 8 * 16 * 12 * 2 + CONVOLUTION
     assert (state, state > 16 * 256, state <= 32 * 256) == (4128, True, True)
-    found = _cache(HYBRID, "vllm", context=100)
-    assert found.state_bytes == 2 * 32 * 256
-    assert found.kv_bytes == 128 * 256
-    (padding,) = [group for group in found.layers if group.label == "padding to pages"]
+    cache = _cache(HYBRID, "vllm", context=100)
+    assert cache.state_bytes == 2 * 32 * 256
+    assert cache.kv_bytes == 128 * 256
+    (padding,) = [group for group in cache.layers if group.label == "padding to pages"]
     assert padding.nbytes == 2 * (32 * 256 - state)
 
 
@@ -111,9 +111,9 @@ def test_engines_keep_nothing_of_an_encoder(engine: str) -> None:
         "num_attention_heads": 12,
         "intermediate_size": 1536,
     }
-    found = hfinspect.memory(bge, context=512, engine=engine)
-    assert found.cache is None
-    assert found.cache_unknown == "an encoder keeps nothing between tokens"
+    memory = hfinspect.memory(bge, context=512, engine=engine)
+    assert memory.cache is None
+    assert memory.cache_unknown == "an encoder keeps nothing between tokens"
     # What stood there unused, as a decoder of the same sizes would use it.
     decoder = {**bge, "architectures": ["BertLMHeadModel"], "is_decoder": True}
     assert _cache(decoder, "transformers", context=512, cache_dtype="f16").kv_bytes == 9_437_184
@@ -143,27 +143,27 @@ def test_engines_keep_nothing_of_an_encoder(engine: str) -> None:
 def test_an_engine_that_cannot_run_a_model_says_so(
     config: dict[str, Any], engine: str, words: str
 ) -> None:
-    found = hfinspect.memory(config, engine=engine, context=64, on="24GB")
-    assert words in found.cache_unknown
-    assert found.weights.parameters
-    assert found.fits is None
+    memory = hfinspect.memory(config, engine=engine, context=64, on="24GB")
+    assert words in memory.cache_unknown
+    assert memory.weights.parameters
+    assert memory.fits is None
     assert hfinspect.memory(config, context=64).cache is not None
 
 
 def test_transformers_code_under_an_engine_is_noted() -> None:
     """Its plain keys and values are the engine's; what else a layer keeps is not."""
     plain = {"model_type": "biogpt", "architectures": ["BioGptForCausalLM"]}
-    found = hfinspect.memory(plain, engine="vllm", context=64)
-    assert found.cache is not None
-    assert any("it runs transformers' code" in note for note in found.notes)
+    memory = hfinspect.memory(plain, engine="vllm", context=64)
+    assert memory.cache is not None
+    assert any("it runs transformers' code" in note for note in memory.notes)
     whole = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
     assert "plain keys and values only" in hfinspect.memory(whole, engine="vllm").cache_unknown
 
 
 def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
-    found, prediction = hfinspect.inspect(BAMBA), hfinspect.predict(BAMBA)
-    memory = plan(found, prediction, MemoryRequest(LOGICAL))
-    made = curves(found, prediction, memory)
+    inspection, prediction = hfinspect.inspect(BAMBA), hfinspect.predict(BAMBA)
+    memory = plan(inspection, prediction, MemoryRequest(LOGICAL))
+    made = curves(inspection, prediction, memory)
     assert made is not None
     assert {curve.engine for curve in made.curves} == {
         "logical",

@@ -105,14 +105,14 @@ def test_each_engine_is_listed_once() -> None:
 
 def test_no_other_file_tests_which_engine_it_is() -> None:
     """It asks the engine for the rule: a name that is tested for would have to be added to."""
-    found = [
+    places = [
         f"{inner}:{line}: {why}"
         for path in sorted(PACKAGE.rglob("*.py"))
         for inner in [path.relative_to(PACKAGE).as_posix()]
         if not inner.startswith(OWN)
         for line, why in _tests_of_an_engine(path.read_text(encoding="utf-8"))
     ]
-    assert not found
+    assert not places
 
 
 @pytest.mark.parametrize(

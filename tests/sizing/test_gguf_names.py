@@ -32,9 +32,9 @@ def _file(folder: Path, architecture: str) -> str:
     ],
 )
 def test_what_is_not_sized_is_refused_by_its_name(name: str, words: str, tmp_path: Path) -> None:
-    found = hfinspect.memory(_file(tmp_path, name), engine="llama.cpp")
-    assert found.cache is None
-    assert words in found.cache_unknown
+    memory = hfinspect.memory(_file(tmp_path, name), engine="llama.cpp")
+    assert memory.cache is None
+    assert words in memory.cache_unknown
 
 
 def test_every_name_that_the_converter_writes_is_known() -> None:

@@ -129,9 +129,9 @@ def test_reasons_name_the_key() -> None:
 def test_a_file_that_contradicts_itself_gives_a_reason(key: str, value: object) -> None:
     """llama.cpp refuses it, or would reserve another number than the tensors can use."""
     metadata, shapes = read(next(one for one in recorded() if one.name == "llama"))
-    found = cache_layout({**metadata, f"llama.{key}": value}, shapes)
-    assert isinstance(found, str), found
-    assert "llama." in found or "blk." in found
+    layout = cache_layout({**metadata, f"llama.{key}": value}, shapes)
+    assert isinstance(layout, str), layout
+    assert "llama." in layout or "blk." in layout
 
 
 _HOSTILE: tuple[object, ...] = (
@@ -182,13 +182,13 @@ def test_hostile_key_values_give_a_layout_or_a_reason(seed: int) -> None:
                 del keys[key]
             else:
                 keys[key] = dice.choice(_HOSTILE)
-        found = cache_layout(keys, shapes if dice.random() < 0.8 else {})
-        if isinstance(found, str):
-            assert found
-            assert len(found) < 400
+        layout = cache_layout(keys, shapes if dice.random() < 0.8 else {})
+        if isinstance(layout, str):
+            assert layout
+            assert len(layout) < 400
             continue
-        assert 0 < len(found.layers) <= 512
-        assert 0 <= nbytes_of(found, _PLAIN) < 2**75
+        assert 0 < len(layout.layers) <= 512
+        assert 0 <= nbytes_of(layout, _PLAIN) < 2**75
 
 
 def of_each_architecture() -> list[Recorded]:
@@ -204,23 +204,23 @@ _PLAIN = Setting(4096, 1, 512, False, False, "f16", "f16", True)
 def test_a_bare_file_gets_cache_plan_and_verdict(one: Recorded, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(one.gguf())
-    found = hfinspect.memory(str(path), engine="llama.cpp", context=4096, on="24GB")
+    memory = hfinspect.memory(str(path), engine="llama.cpp", context=4096, on="24GB")
     real = one.settings[_PLAIN]
     assert isinstance(real, Reserved)
-    assert found.model_type == one.architecture
+    assert memory.model_type == one.architecture
     if one.architecture in WITHOUT_MEMORY:
         assert (real.kv, real.rs) == (0, 0)
-        assert found.cache_unknown in (ENCODES, AT_ONCE)
+        assert memory.cache_unknown in (ENCODES, AT_ONCE)
         return
-    assert found.cache is not None, found.cache_unknown
-    assert found.cache.nbytes <= real.kv + real.rs <= found.cache.nbytes + 32 * 4 * 24
-    assert found.verdict is not None
-    assert found.verdict.answer == "fits"
+    assert memory.cache is not None, memory.cache_unknown
+    assert memory.cache.nbytes <= real.kv + real.rs <= memory.cache.nbytes + 32 * 4 * 24
+    assert memory.verdict is not None
+    assert memory.verdict.answer == "fits"
 
 
 def configs() -> list[tuple[str, dict[str, Any], Reserved]]:
     """The configs of which the converter made recorded files."""
-    found = []
+    cases = []
     for one in recorded():
         family, plus, case = one.name.partition("+")
         path = CACHES / f"{family}.json"
@@ -230,8 +230,8 @@ def configs() -> list[tuple[str, dict[str, Any], Reserved]]:
         row = json.loads(path.read_text()).get(case)
         if row is not None:
             named = {"model_type": row["model_type"], "architectures": [row["architecture"]]}
-            found.append((one.name, {**row["given"], **named}, real))
-    return found
+            cases.append((one.name, {**row["given"], **named}, real))
+    return cases
 
 
 #: Configs of which the converter leaves out which layers have the window: ours is then more.
@@ -242,21 +242,21 @@ _MORE = frozenset({"laguna+laguna-default"})
 def test_a_config_is_sized_as_its_converted_file(
     name: str, config: dict[str, Any], real: Reserved
 ) -> None:
-    found = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
-    assert found is not None
+    cache = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
+    assert cache is not None
     total = real.kv + real.rs
     if name in _MORE:
-        assert found.nbytes > total
+        assert cache.nbytes > total
     else:
-        assert found.nbytes <= total <= found.nbytes + 32 * 4 * 8
+        assert cache.nbytes <= total <= cache.nbytes + 32 * 4 * 8
 
 
 def test_t5_keeps_nothing_of_the_encoders_tokens() -> None:
     """T5-small: 6 layers of 8 heads of 64, and no second cache."""
     config = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
-    found = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
-    assert found is not None
-    assert found.nbytes == 6 * 2 * 8 * 64 * 2 * 4096
+    cache = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
+    assert cache is not None
+    assert cache.nbytes == 6 * 2 * 8 * 64 * 2 * 4096
 
 
 _MIMO = {
@@ -282,6 +282,6 @@ def test_the_window_is_the_one_that_the_converter_writes() -> None:
 
 def test_a_converter_that_lacks_its_key_gives_no_file() -> None:
     without = {key: value for key, value in _MIMO.items() if key != "sliding_window"}
-    found = hfinspect.memory(without, engine="llama.cpp", context=32768)
-    assert found.cache is None
-    assert "converter reads sliding_window" in found.cache_unknown
+    memory = hfinspect.memory(without, engine="llama.cpp", context=32768)
+    assert memory.cache is None
+    assert "converter reads sliding_window" in memory.cache_unknown

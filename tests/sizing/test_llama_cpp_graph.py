@@ -42,14 +42,14 @@ def step_of(setting: Setting, architecture: str) -> Step:
 @cache
 def graph(one: str, folder: Path) -> Graph | None:
     """Of a recorded file, by way of its header; None where nothing is kept."""
-    found = next(entry for entry in _all() if entry.name == one)
-    layout = cache_layout(found.keys, {name: shape for name, shape, _ in found.tensors})
+    recording = next(entry for entry in _all() if entry.name == one)
+    layout = cache_layout(recording.keys, {name: shape for name, shape, _ in recording.tensors})
     assert isinstance(layout, CacheLayout)
     layers = layers_of_layout(layout)
     if not any(layer.cache for layer in layers):
         return None
-    path = folder / f"{found.name}.gguf"
-    path.write_bytes(found.gguf())
+    path = folder / f"{recording.name}.gguf"
+    path.write_bytes(recording.gguf())
     with path.open("r+b") as file:
         file.truncate(2**42)  # sparse: no weight is there
     inspection = api.inspect(str(path))
@@ -62,7 +62,7 @@ def graph(one: str, folder: Path) -> Graph | None:
         width=facts.width,
         heads=facts.heads,
         served=facts.experts_per_token,
-        name=found.architecture,
+        name=recording.architecture,
         stacks=tuple(decoder_stacks(root)),
         deepstack=deepstack_layers(inspection, root),
         indexing=indexing_of(inspection),
@@ -194,7 +194,7 @@ def test_a_config_gives_the_limit_of_its_file(name: str, context: int, step: int
     text = f"{context},1,{step},0,0,f16,f16,1"
     real = one.settings[Setting.of(text)]
     assert isinstance(real, Reserved)
-    found = api.memory(_CONFIGS[name], engine="llama.cpp", context=context, step_tokens=step)
-    assert found.workspace is not None, found.cache_unknown
-    limit = found.workspace.nbytes - found.workspace.runtime
+    memory = api.memory(_CONFIGS[name], engine="llama.cpp", context=context, step_tokens=step)
+    assert memory.workspace is not None, memory.cache_unknown
+    limit = memory.workspace.nbytes - memory.workspace.runtime
     assert real.compute <= limit <= _LIMIT * real.compute

@@ -15,9 +15,9 @@ GPT_OSS = str(Path(__file__).parents[2] / "fixtures" / "models" / "gpt-oss-120b"
 
 
 def cache(model: str, **settings: Any) -> int:
-    found = hfinspect.memory(model, engine="llama.cpp", context=8192, **settings).cache
-    assert found is not None
-    return found.nbytes
+    cache_size = hfinspect.memory(model, engine="llama.cpp", context=8192, **settings).cache
+    assert cache_size is not None
+    return cache_size.nbytes
 
 
 def test_slots_widen_windows_only() -> None:

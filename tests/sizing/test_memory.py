@@ -49,12 +49,12 @@ MAMBA: dict[str, Any] = {
 
 def test_llama_by_hand() -> None:
     """2 · 32 layers · 8 heads · 128 wide · 2 bytes a token, and the weights of its files."""
-    found = hfinspect.memory(LLAMA, context=8192, batch=2)
-    assert found.cache is not None
-    assert found.cache.per_token == 2 * 32 * 8 * 128 * 2 == 131_072
-    assert found.cache.nbytes == found.cache.kv_bytes == 131_072 * 8192 * 2
-    assert found.weights.nbytes == 8_030_261_248 * 2
-    assert found.total == found.weights.nbytes + found.cache.nbytes + found.workspace.nbytes  # type: ignore[union-attr]
+    memory = hfinspect.memory(LLAMA, context=8192, batch=2)
+    assert memory.cache is not None
+    assert memory.cache.per_token == 2 * 32 * 8 * 128 * 2 == 131_072
+    assert memory.cache.nbytes == memory.cache.kv_bytes == 131_072 * 8192 * 2
+    assert memory.weights.nbytes == 8_030_261_248 * 2
+    assert memory.total == memory.weights.nbytes + memory.cache.nbytes + memory.workspace.nbytes  # type: ignore[union-attr]
 
 
 def test_latents_are_not_divided_by_devices() -> None:
@@ -79,11 +79,11 @@ def test_key_heads_fewer_than_devices_are_held_once_each() -> None:
 
 def test_windows_fill() -> None:
     """Half of gpt-oss's layers look 128 tokens back: 73,728 bytes a token before, 36,864 after."""
-    found = hfinspect.memory(GPT_OSS, context=1000)
-    assert found.cache is not None
-    assert (found.cache.per_token_first, found.cache.per_token) == (73_728, 36_864)
-    assert found.cache.knee == 127
-    assert found.cache.nbytes == 18 * 2048 * (1000 + 127)
+    memory = hfinspect.memory(GPT_OSS, context=1000)
+    assert memory.cache is not None
+    assert (memory.cache.per_token_first, memory.cache.per_token) == (73_728, 36_864)
+    assert memory.cache.knee == 127
+    assert memory.cache.nbytes == 18 * 2048 * (1000 + 127)
 
 
 def test_a_state_does_not_grow() -> None:
@@ -129,9 +129,9 @@ def test_cache_dtypes(dtype: str, size: float) -> None:
 
 
 def test_an_encoder_keeps_nothing() -> None:
-    found = hfinspect.memory(str(MODELS / "bert-base-uncased"))
-    assert found.cache is None
-    assert "encoder" in found.cache_unknown
+    memory = hfinspect.memory(str(MODELS / "bert-base-uncased"))
+    assert memory.cache is None
+    assert "encoder" in memory.cache_unknown
 
 
 def test_weights_of_no_dtype_are_unknown_by_that_reason() -> None:
@@ -147,9 +147,9 @@ def test_an_older_llama_cpp_made_a_cache_for_encoders() -> None:
         "num_hidden_layers": 12,
         "num_attention_heads": 12,
     }
-    found = hfinspect.memory(config, engine="llama.cpp", context=512)
-    assert found.cache is None
-    assert "before May 2025 made a cache of 9,437,184 bytes" in found.notes[0]
+    memory = hfinspect.memory(config, engine="llama.cpp", context=512)
+    assert memory.cache is None
+    assert "before May 2025 made a cache of 9,437,184 bytes" in memory.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_an_older_llama_cpp_made_a_cache_for_encoders() -> None:
     ],
 )
 def test_an_encoder_of_an_encoder_decoder_keeps_nothing(model_type: str, class_name: str) -> None:
-    found = hfinspect.memory({"model_type": model_type, "architectures": [class_name]})
-    assert (found.cache, found.cache_unknown) == (None, ENCODES)
+    memory = hfinspect.memory({"model_type": model_type, "architectures": [class_name]})
+    assert (memory.cache, memory.cache_unknown) == (None, ENCODES)
 
 
 def test_a_decoder_of_sound_keeps_its_own_keys_and_values() -> None:
@@ -174,9 +174,9 @@ def test_a_decoder_of_sound_keeps_its_own_keys_and_values() -> None:
     alone = {"model_type": "musicgen_decoder", "architectures": ["MusicgenForCausalLM"]}
     whole = {"model_type": "musicgen", "architectures": ["MusicgenForConditionalGeneration"]}
     for config, elements in ((alone, own), (whole, own + 24 * 2 * 1024 * 5)):
-        found = hfinspect.memory(config, context=128, encoder_tokens=5, cache_dtype="bf16")
-        assert found.cache is not None
-        assert found.cache.kv_bytes == 2 * elements
+        memory = hfinspect.memory(config, context=128, encoder_tokens=5, cache_dtype="bf16")
+        assert memory.cache is not None
+        assert memory.cache.kv_bytes == 2 * elements
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,13 @@ def test_what_no_cache_holds_is_refused(
 
 
 def test_what_fits_is_the_longest_that_fits() -> None:
-    found = hfinspect.memory(LLAMA, on="RTX 4090", batch=12, context=4096)
-    assert found.fits
-    assert found.max_context is not None
-    assert 4096 < found.max_context < 8192
-    assert not found.holds_more
+    memory = hfinspect.memory(LLAMA, on="RTX 4090", batch=12, context=4096)
+    assert memory.fits
+    assert memory.max_context is not None
+    assert 4096 < memory.max_context < 8192
+    assert not memory.holds_more
     longest, over = (
-        hfinspect.memory(LLAMA, on="RTX 4090", batch=12, context=found.max_context + more)
+        hfinspect.memory(LLAMA, on="RTX 4090", batch=12, context=memory.max_context + more)
         for more in (0, 1)
     )
     assert longest.fits
@@ -209,9 +209,9 @@ def test_what_fits_is_the_longest_that_fits() -> None:
 
 def test_an_unknown_layout_is_refused_by_its_reason() -> None:
     config = {"model_type": "deepseek_v4", "num_hidden_layers": 3}
-    found = hfinspect.memory(config, engine="transformers-static")
-    assert found.at == ()
-    assert "no StaticCache" in found.cache_unknown
+    memory = hfinspect.memory(config, engine="transformers-static")
+    assert memory.at == ()
+    assert "no StaticCache" in memory.cache_unknown
     assert "is unknown" in hfinspect.memory(config, engine="vllm").cache_unknown
     assert hfinspect.memory(config).cache is not None
 
@@ -226,9 +226,9 @@ def test_compressed_keys(tokens: int, nbytes: int) -> None:
         "num_hidden_layers": 43,
         "dtype": "bfloat16",
     }
-    found = hfinspect.memory(config, context=tokens, engine="transformers")
-    assert found.cache is not None
-    assert found.cache.kv_bytes == found.cache.nbytes == nbytes
+    memory = hfinspect.memory(config, context=tokens, engine="transformers")
+    assert memory.cache is not None
+    assert memory.cache.kv_bytes == memory.cache.nbytes == nbytes
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_weights_too_large_by_themselves_do_not_fit() -> None:
     """Also where the cache is not known."""
     config = {"model_type": "bamba", "architectures": ["BambaForCausalLM"], "dtype": "bfloat16"}
     for device, fits in (("8GB", False), ("4x8GB", None), ("80GB", None)):
-        found = hfinspect.memory(config, engine="sglang", on=device)
-        assert (found.cache, found.fits) == (None, fits)
+        memory = hfinspect.memory(config, engine="sglang", on=device)
+        assert (memory.cache, memory.fits) == (None, fits)
     done = program(
         "memory", MODELS / "openai-gpt", "--on", "1MB", "--engine", "vllm", "--set", "dtype=float32"
     )

@@ -83,9 +83,9 @@ def _sized(path: Path, on: str | None = None) -> Memory:
 
 
 def _offload(path: Path, on: str | None = None) -> Offload:
-    found = _sized(path, on)
-    assert found.offload is not None, found.offload_unknown or found.cache_unknown
-    return found.offload
+    memory = _sized(path, on)
+    assert memory.offload is not None, memory.offload_unknown or memory.cache_unknown
+    return memory.offload
 
 
 def _workspace(path: Path) -> int:
@@ -96,12 +96,12 @@ def _workspace(path: Path) -> int:
 
 
 def test_weights_by_layer(tmp_path: Path) -> None:
-    found = _offload(_file(tmp_path))
-    assert (found.input, found.output, found.everywhere) == (TABLE, OUTPUT, 0)
-    (group,) = found.layers
+    offload = _offload(_file(tmp_path))
+    assert (offload.input, offload.output, offload.everywhere) == (TABLE, OUTPUT, 0)
+    (group,) = offload.layers
     assert (group.first, group.last) == (0, 3)
     assert (group.weights, group.experts, group.cache) == (LAYER, 0, KEPT)
-    assert found.plans == ()
+    assert offload.plans == ()
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2, 3, 4])
@@ -122,10 +122,10 @@ def test_the_sum_is_that_of_all_layers_on_the_gpu(tmp_path: Path) -> None:
     """The table of tokens stays on the CPU, so that it is in no device's sum."""
     path = _file(tmp_path)
     whole = _workspace(path) + OUTPUT + 4 * (LAYER + KEPT)
-    found = _sized(path, f"{whole}B")
-    assert (found.total, found.fits) == (whole, True)
-    assert found.weights.per_device == OUTPUT + 4 * LAYER
-    assert found.weights.nbytes == TABLE + OUTPUT + 4 * LAYER
+    memory = _sized(path, f"{whole}B")
+    assert (memory.total, memory.fits) == (whole, True)
+    assert memory.weights.per_device == OUTPUT + 4 * LAYER
+    assert memory.weights.nbytes == TABLE + OUTPUT + 4 * LAYER
     assert _sized(path, f"{whole - 1}B").fits is False
 
 
@@ -139,8 +139,8 @@ def test_experts_on_the_cpu(tmp_path: Path) -> None:
     """Two of four layers' experts stay on the CPU where two fit; attention of all is on the GPU."""
     path = _file(tmp_path, experts=4)
     dense = LAYER - (2 * 96 * 68 + 64 * 102) + ROUTER
-    found = _offload(path)
-    assert [(group.weights, group.experts) for group in found.layers] == [
+    offload = _offload(path)
+    assert [(group.weights, group.experts) for group in offload.layers] == [
         (dense + EXPERTS, EXPERTS)
     ]
     work = _workspace(path)
@@ -161,11 +161,11 @@ def test_two_gpus_share_the_layers(tmp_path: Path) -> None:
     """Of four layers and the output the first GPU has ⌈5 / 2⌉ = 3: the fullest decides."""
     path = _file(tmp_path)
     needed = _workspace(path) + 3 * (LAYER + KEPT)
-    found = _sized(path, f"2x{needed}B")
-    assert found.offload is not None
-    (plan,) = found.offload.plans
+    memory = _sized(path, f"2x{needed}B")
+    assert memory.offload is not None
+    (plan,) = memory.offload.plans
     assert (plan.flags, plan.fullest) == ("-ngl 5", needed)
-    assert (found.fits, found.total) == (True, needed)
+    assert (memory.fits, memory.total) == (True, needed)
     assert _sized(path, f"2x{needed - 1}B").fits is False
 
 
@@ -181,18 +181,18 @@ def test_a_config_is_planned_by_its_own_bytes() -> None:
         "architectures": ["LlamaForCausalLM"],
         "tie_word_embeddings": True,
     }
-    found = hfinspect.memory(config, engine="llama.cpp", context=256, on="1GB")
-    assert found.offload is not None
-    (group,) = found.offload.layers
+    memory = hfinspect.memory(config, engine="llama.cpp", context=256, on="1GB")
+    assert memory.offload is not None
+    (group,) = memory.offload.layers
     assert group.weights == 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
-    assert found.offload.output == found.offload.input + 2 * 64 == 2 * (128 * 64 + 64)
-    assert any("GGUF" in note for note in found.notes)
+    assert memory.offload.output == memory.offload.input + 2 * 64 == 2 * (128 * 64 + 64)
+    assert any("GGUF" in note for note in memory.notes)
 
 
 def test_what_is_not_planned_says_why() -> None:
     t5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "dtype": "bfloat16"}
-    found = hfinspect.memory(t5, engine="llama.cpp")
-    assert "encoder-decoder" in found.offload_unknown
+    memory = hfinspect.memory(t5, engine="llama.cpp")
+    assert "encoder-decoder" in memory.offload_unknown
     assert hfinspect.memory(t5).offload_unknown == ""
 
 

@@ -35,9 +35,9 @@ GPT_OSS: dict[str, Any] = {
 
 
 def _per_device(target: Any, **ways: Any) -> int:
-    found = hfinspect.memory(target, context=4096, **ways)
-    assert found.weights.per_device is not None
-    return found.weights.per_device
+    memory = hfinspect.memory(target, context=4096, **ways)
+    assert memory.weights.per_device is not None
+    return memory.weights.per_device
 
 
 def test_llama_on_four_devices_by_two_stages() -> None:
@@ -45,16 +45,16 @@ def test_llama_on_four_devices_by_two_stages() -> None:
     whole. The table is on the first stage, the head and the last norm on the second."""
     layer = 2 * ((2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14336) // 4 + 2 * 4096)
     table = 2 * 128_256 * 4096 // 4
-    found = hfinspect.memory(LLAMA, context=8192, tensor_parallel=4, pipeline_parallel=2)
-    first, last = found.stages
+    memory = hfinspect.memory(LLAMA, context=8192, tensor_parallel=4, pipeline_parallel=2)
+    first, last = memory.stages
     assert (first.first, first.last, first.holds) == (0, 15, ("embedding",))
     assert (last.first, last.last, last.holds) == (16, 31, ("head",))
     assert first.weights == 16 * layer + table
-    assert last.weights == 16 * layer + table + 2 * 4096 == found.weights.per_device
+    assert last.weights == 16 * layer + table + 2 * 4096 == memory.weights.per_device
     # Two of the eight key/value heads, 16 of the 32 layers.
     assert first.cache == last.cache == 16 * 2 * (2 * 128) * 2 * 8192
-    assert found.at[-1].stage == 1
-    assert found.total == last.weights + last.cache + found.workspace.nbytes  # type: ignore[union-attr]
+    assert memory.at[-1].stage == 1
+    assert memory.total == last.weights + last.cache + memory.workspace.nbytes  # type: ignore[union-attr]
 
 
 def test_key_heads_fewer_than_devices_are_whole() -> None:
@@ -70,11 +70,11 @@ def test_deepseek_on_eight_devices_of_experts() -> None:
     whole = hfinspect.memory(DEEPSEEK, context=4096).weights.nbytes
     assert whole is not None
     expert = 2 * 3 * 7168 * 2048
-    found = hfinspect.memory(DEEPSEEK, context=4096, expert_parallel=8)
-    assert found.weights.per_device == whole - 58 * (256 - 32) * expert == 197_712_519_168
-    assert found.cache is not None
-    assert found.cache.per_token == 70_272
-    assert any("data parallel" in note for note in found.notes)
+    memory = hfinspect.memory(DEEPSEEK, context=4096, expert_parallel=8)
+    assert memory.weights.per_device == whole - 58 * (256 - 32) * expert == 197_712_519_168
+    assert memory.cache is not None
+    assert memory.cache.per_token == 70_272
+    assert any("data parallel" in note for note in memory.notes)
 
 
 def test_experts_that_do_not_divide() -> None:
@@ -117,9 +117,9 @@ def test_a_tied_table_is_on_both_ends() -> None:
         "dtype": "bfloat16",
         "tie_word_embeddings": True,
     }
-    found = hfinspect.memory(config, context=64, pipeline_parallel=4)
+    memory = hfinspect.memory(config, context=64, pipeline_parallel=4)
     layer = 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
-    assert [stage.weights for stage in found.stages] == [
+    assert [stage.weights for stage in memory.stages] == [
         layer + 2 * 64_000,
         layer,
         layer,
@@ -161,9 +161,9 @@ def test_stages_need_known_layers() -> None:
 
 
 def test_what_an_engine_does_not_do_is_noted() -> None:
-    found = hfinspect.memory(LLAMA, tensor_parallel=3, expert_parallel=3, context=64)
-    assert any("32 attention heads do not divide" in note for note in found.notes)
-    assert any("no experts" in note for note in found.notes)
+    memory = hfinspect.memory(LLAMA, tensor_parallel=3, expert_parallel=3, context=64)
+    assert any("32 attention heads do not divide" in note for note in memory.notes)
+    assert any("no experts" in note for note in memory.notes)
 
 
 def test_the_program() -> None:

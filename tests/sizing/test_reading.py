@@ -20,18 +20,18 @@ LLAMA = str(MODELS / "llama-3-8b")
 
 
 def _reading(target: str | Path, **more: int | str) -> Reading:
-    found = hfinspect.memory(target, **{"context": 4096, **more})  # type: ignore[arg-type]
-    assert found.reading is not None
-    return found.reading
+    memory = hfinspect.memory(target, **{"context": 4096, **more})  # type: ignore[arg-type]
+    assert memory.reading is not None
+    return memory.reading
 
 
 def test_llama_reads_all_but_its_table() -> None:
-    found = _reading(LLAMA, bandwidth="3.35TB/s")
-    assert found.weights == 2 * (8_030_261_248 - 128_256 * 4096)
-    assert found.cache == 131_072 * 4096
-    assert found.tokens_per_second == pytest.approx(3.35e12 / found.nbytes)
+    reading = _reading(LLAMA, bandwidth="3.35TB/s")
+    assert reading.weights == 2 * (8_030_261_248 - 128_256 * 4096)
+    assert reading.cache == 131_072 * 4096
+    assert reading.tokens_per_second == pytest.approx(3.35e12 / reading.nbytes)
     flops = 2 * (8_030_261_248 - 128_256 * 4096 - 65 * 4096) + 2 * 4096 * 32 * 2 * 4096
-    assert found.decode_intensity == pytest.approx(flops / found.nbytes)
+    assert reading.decode_intensity == pytest.approx(flops / reading.nbytes)
 
 
 def test_a_batch_shares_the_weights() -> None:

@@ -32,11 +32,11 @@ def test_it_reserves_what_is_recorded(program: Path, tmp_path: Path) -> None:
     files = record_llama_cpp.tiny_files(program, tmp_path, ())
     compared = 0
     for path in files:
-        found = record_llama_cpp.one(program, path)
-        if found is None or path.stem not in known:  # it aborts at some settings
+        sizes = record_llama_cpp.one(program, path)
+        if sizes is None or path.stem not in known:  # it aborts at some settings
             continue
         compared += 1
-        for text, real in found["settings"].items():
+        for text, real in sizes["settings"].items():
             before = known[path.stem].settings[Setting.of(text)]
             if isinstance(before, Reserved):
                 assert Reserved(*real) == before, (path.stem, text)

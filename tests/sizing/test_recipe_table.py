@@ -30,14 +30,14 @@ def rows_of(target: Any, **options: Any) -> dict[str, hfinspect.RecipeFits]:
 
 def test_each_row_is_the_whole_sum() -> None:
     """Weights of the recipe, cache and workspace at each context, against the card."""
-    found = hfinspect.memory(MIXTRAL, on="RTX 5090", context=4096)
-    assert found.cache is not None
-    assert found.workspace is not None
+    memory = hfinspect.memory(MIXTRAL, on="RTX 5090", context=4096)
+    assert memory.cache is not None
+    assert memory.workspace is not None
     sizes = {size.name: size.nbytes for size in recipe_sizes(hfinspect.inspect(MIXTRAL), None)}
-    for row in found.recipes:
+    for row in memory.recipes:
         (held,) = row.on[0].at
         assert row.size.nbytes is not None
-        assert held.total == row.size.nbytes + found.cache.nbytes + found.workspace.nbytes
+        assert held.total == row.size.nbytes + memory.cache.nbytes + memory.workspace.nbytes
         assert held.fits == (held.total <= 32607 * 2**20)
         assert row.on[0].at[0].context == 4096
         if row.size.name in sizes and sizes[row.size.name] is not None:
@@ -56,9 +56,9 @@ def test_the_longest_is_the_longest() -> None:
 
 
 def test_the_longest_stops_at_the_models_own() -> None:
-    found = hfinspect.memory(LLAMA, on="RTX 4090")
-    assert (found.max_context, found.holds_more) == (8192, True)
-    card = found.recipes[0].on[0]
+    memory = hfinspect.memory(LLAMA, on="RTX 4090")
+    assert (memory.max_context, memory.holds_more) == (8192, True)
+    card = memory.recipes[0].on[0]
     assert (card.longest, card.holds_more) == (8192, True)
     shown = program("memory", LLAMA, "--on", "RTX 4090").out
     assert "8,192+" in shown
@@ -67,8 +67,8 @@ def test_the_longest_stops_at_the_models_own() -> None:
 
 def test_any_length() -> None:
     """A state does not grow: no number is made of a search that has no end."""
-    found = hfinspect.memory(MAMBA, on="RTX 4090")
-    assert (found.max_context, found.holds_more) == (None, True)
+    memory = hfinspect.memory(MAMBA, on="RTX 4090")
+    assert (memory.max_context, memory.holds_more) == (None, True)
     shown = program("memory", MAMBA, "--on", "RTX 4090", "--details").out
     assert "any" in shown
     assert "2,147,483,648" not in shown
@@ -163,9 +163,9 @@ def test_an_adapter_next_to_its_base(tmp_path: Path) -> None:
 
 def test_an_adapter_whose_base_is_not_there(tmp_path: Path) -> None:
     adapter = write_adapter(tmp_path, None)
-    found = hfinspect.memory(str(adapter), on="24GB")
-    assert found.verdict is not None
-    assert (found.fits, "base model" in found.verdict.text) == (None, True)
+    memory = hfinspect.memory(str(adapter), on="24GB")
+    assert memory.verdict is not None
+    assert (memory.fits, "base model" in memory.verdict.text) == (None, True)
     assert hfinspect.memory(str(adapter), on="1kB").fits is False
 
 

@@ -67,8 +67,8 @@ def _as_recorded(case: Recorded) -> GgufModel:
     keys, architecture = case.keys, case.keys["general.architecture"]
 
     def first(key: str, absent: int) -> int:
-        found = keys.get(f"{architecture}.{key}", absent)
-        return int(found[0] if isinstance(found, list) else found)
+        value = keys.get(f"{architecture}.{key}", absent)
+        return int(value[0] if isinstance(value, list) else value)
 
     heads = first("attention.head_count", 0)
     kv_heads = first("attention.head_count_kv", heads)
@@ -96,10 +96,10 @@ def test_every_tensor_gets_the_type_that_llama_quantize_gives_it(name: str) -> N
             continue  # its error: a key that the tiny config lacks
         recipe = RECIPES[recipe_name]
         plain = recipe_name.removesuffix(" imatrix")
-        found = mixed(model, plain, recipe.dtype, recipe.imatrix)
+        dtypes = mixed(model, plain, recipe.dtype, recipe.imatrix)
         wrong = {
             tensor.name: (kind, right)
-            for tensor, kind, right in zip(model.tensors, found, recorded, strict=True)
+            for tensor, kind, right in zip(model.tensors, dtypes, recorded, strict=True)
             if kind != right
         }
         assert not wrong, recipe_name
@@ -127,11 +127,11 @@ def test_the_bytes_are_those_of_the_files_that_were_written() -> None:
 def test_the_converters_file_follows_from_the_config(name: str, tmp_path: Path) -> None:
     """Names, shapes and dtypes; of what stays in float32 the number of elements."""
     case = _case(name)
-    found = gguf_model(*_inspected(case.config, tmp_path))
-    assert isinstance(found, GgufModel), found
+    model = gguf_model(*_inspected(case.config, tmp_path))
+    assert isinstance(model, GgufModel), model
     right = _as_recorded(case)
-    assert _listed(found) == _listed(right)
-    assert found[1:4] == right[1:4]
+    assert _listed(model) == _listed(right)
+    assert model[1:4] == right[1:4]
 
 
 PROJECTORS = [name for name in RECORD if name.endswith(PROJECTOR)]
@@ -271,9 +271,9 @@ def test_experts_and_layers_follow() -> None:
     """DeepSeek-V3 on 8 devices of experts; llama.cpp's plan by layer."""
     model = str(MODELS / "deepseek-v3")
     whole = hfinspect.memory(model, width="awq", context=64).weights
-    found = hfinspect.memory(model, width="awq", expert_parallel=8, context=64).weights
-    assert found.per_device is not None and whole.nbytes is not None
-    assert whole.nbytes / 8 < found.per_device < whole.nbytes / 6
+    weight_bytes = hfinspect.memory(model, width="awq", expert_parallel=8, context=64).weights
+    assert weight_bytes.per_device is not None and whole.nbytes is not None
+    assert whole.nbytes / 8 < weight_bytes.per_device < whole.nbytes / 6
     planned = hfinspect.memory(CONFIG, width="q8_0", engine="llama.cpp", context=256)
     assert planned.offload is not None
     assert [group.weights for group in planned.offload.layers] == [LAYER]
@@ -337,9 +337,9 @@ def test_the_program() -> None:
 
 def test_the_list_of_recipes() -> None:
     done = program("memory", LLAMA, "--quantize", "all", "--format", "json")
-    found = json.loads(done.out)
-    conforms(found, "recipes")
-    assert [size["name"] for size in found["recipes"]] == list(RECIPES)
+    document = json.loads(done.out)
+    conforms(document, "recipes")
+    assert [size["name"] for size in document["recipes"]] == list(RECIPES)
     shown = program("memory", LLAMA, "--quantize", "all").out
     assert "4,912,898,048" in shown and "MXFP4: its layout is known for gpt-oss alone" in shown
     rows = program("memory", LLAMA, "--quantize", "q4_k_m,awq", "--format", "csv").out.splitlines()
@@ -354,8 +354,8 @@ def test_the_list_of_recipes() -> None:
 def test_the_record_is_what_llama_quantize_says_today(name: str, tmp_path: Path) -> None:
     from . import record_gguf_types
 
-    found, _ = record_gguf_types.record(name, tmp_path)
+    recording, _ = record_gguf_types.record(name, tmp_path)
     kept = _case(name)
-    assert dict(zip((t[0] for t in found.tensors), found.types["Q4_K_M"], strict=True)) == dict(
-        zip((t[0] for t in kept.tensors), kept.types["Q4_K_M"], strict=True)
-    )
+    assert dict(
+        zip((t[0] for t in recording.tensors), recording.types["Q4_K_M"], strict=True)
+    ) == dict(zip((t[0] for t in kept.tensors), kept.types["Q4_K_M"], strict=True))

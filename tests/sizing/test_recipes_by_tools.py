@@ -22,8 +22,8 @@ WRITTEN: dict[str, Any] = json.loads((ORACLE / "quantized_files.json").read_text
 
 def _sizes(config: dict[str, Any], tmp: Path, names: list[str]) -> dict[str, int | None]:
     (tmp / "config.json").write_text(json.dumps(config))
-    found = recipe_sizes(hfinspect.inspect(tmp), predict(config), names)
-    return {size.name: size.nbytes for size in found}
+    sizes = recipe_sizes(hfinspect.inspect(tmp), predict(config), names)
+    return {size.name: size.nbytes for size in sizes}
 
 
 def compared(kept: str, tmp: Path) -> Iterator[bool]:
@@ -36,17 +36,17 @@ def compared(kept: str, tmp: Path) -> Iterator[bool]:
             for recipe, value in one["sizes" if kept == "sizes" else "bytes"].items()
             if kept == "sizes" or recipe.startswith(tuple(kept.split()))
         }
-        found = _sizes(one["config"], tmp, list(recorded))
-        yield from (found[recipe] == n for recipe, n in recorded.items() if found[recipe])
+        sizes = _sizes(one["config"], tmp, list(recorded))
+        yield from (sizes[recipe] == n for recipe, n in recorded.items() if sizes[recipe])
 
 
 @pytest.mark.parametrize("name", FULL_SIZE)
 def test_full_size_models_weigh_what_llama_quantize_says(name: str, tmp_path: Path) -> None:
     """The real program over the whole header, from 124 million to 671 billion parameters."""
     recorded = FULL_SIZE[name]["sizes"]
-    found = _sizes(FULL_SIZE[name]["config"], tmp_path, list(recorded))
-    assert found == {recipe: nbytes for recipe, (nbytes, _) in recorded.items()}
-    printed = {recipe: f"{(nbytes or 0) / 2**20:.2f}" for recipe, nbytes in found.items()}
+    sizes = _sizes(FULL_SIZE[name]["config"], tmp_path, list(recorded))
+    assert sizes == {recipe: nbytes for recipe, (nbytes, _) in recorded.items()}
+    printed = {recipe: f"{(nbytes or 0) / 2**20:.2f}" for recipe, nbytes in sizes.items()}
     assert printed == {recipe: total for recipe, (_, total) in recorded.items()}
 
 
@@ -54,8 +54,8 @@ def test_full_size_models_weigh_what_llama_quantize_says(name: str, tmp_path: Pa
 def test_tools_write_these_bytes(name: str, tmp_path: Path) -> None:
     """What a tool saved on this model; a recipe whose bytes depend on the data is None here."""
     recorded = WRITTEN[name]["bytes"]
-    found = _sizes(WRITTEN[name]["config"], tmp_path, list(recorded))
+    sizes = _sizes(WRITTEN[name]["config"], tmp_path, list(recorded))
     for recipe, nbytes in recorded.items():
-        assert found[recipe] in (nbytes, None), recipe
-    known = [recipe for recipe, nbytes in found.items() if nbytes is not None]
+        assert sizes[recipe] in (nbytes, None), recipe
+    known = [recipe for recipe, nbytes in sizes.items() if nbytes is not None]
     assert {"NF4", "LLM.int8()"} <= set(known)

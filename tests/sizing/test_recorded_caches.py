@@ -84,11 +84,11 @@ def test_every_class_that_generates_is_recorded_or_refused() -> None:
     for name in (name for name in GENERATING if not is_recorded(name) and name not in AS):
         config = {**small(name), "architectures": [name], "is_decoder": True}
         for engine in ("transformers", "transformers-static"):
-            found = hfinspect.memory(config, engine=engine, context=16)
-            empty = name in KEEP_NONE and found.cache is not None and not found.cache.nbytes
-            if found.cache_unknown == AT_ONCE and not name.endswith("ForCTC"):
+            memory = hfinspect.memory(config, engine=engine, context=16)
+            empty = name in KEEP_NONE and memory.cache is not None and not memory.cache.nbytes
+            if memory.cache_unknown == AT_ONCE and not name.endswith("ForCTC"):
                 answered.append((name, "is not said to write token after token"))
-            if found.cache_unknown == "" and not empty:
+            if memory.cache_unknown == "" and not empty:
                 answered.append((name, engine))
     assert answered == []
 

@@ -71,11 +71,11 @@ def from_files(file: Written, folder: Path) -> Inspection:
     return hfinspect.inspect(folder)
 
 
-def predicted(found: Inspection) -> Header:
+def predicted(inspection: Inspection) -> Header:
     """The tensors that a config alone gives, those that a file holds."""
     return {
         tensor.name: (tensor.dtype or "", tuple(tensor.shape))
-        for tensor in found.tensors
+        for tensor in inspection.tensors
         if tensor.tied_to is None
     }
 
@@ -87,10 +87,16 @@ def _halves(header: Header, config: dict[str, Any]) -> Header:
     return {name: (dtype.replace("BF16", "F16"), s) for name, (dtype, s) in header.items()}
 
 
-def follows(found: Inspection, file: Written) -> bool:
+def follows(inspection: Inspection, file: Written) -> bool:
     """Whether the config alone gave the tensors of the file."""
-    ours, theirs = (_halves(header, file.config) for header in (predicted(found), file.tensors))
-    return (ours, found.parameters, found.nbytes) == (theirs, file.parameters, file.nbytes)
+    ours, theirs = (
+        _halves(header, file.config) for header in (predicted(inspection), file.tensors)
+    )
+    return (ours, inspection.parameters, inspection.nbytes) == (
+        theirs,
+        file.parameters,
+        file.nbytes,
+    )
 
 
 def compared(tool: str, folder: Path) -> Iterator[bool]:
@@ -121,13 +127,13 @@ def recipes(folder: Path) -> Iterator[tuple[str, int | None, int]]:
 @pytest.mark.parametrize("name", FILES)
 def test_the_files_of_a_tool_are_read_exactly(name: str, tmp_path: Path) -> None:
     file = written(name)
-    found = from_files(file, tmp_path)
-    assert found.parameters == file.parameters
-    assert found.nbytes == file.nbytes
-    assert found.expectation is not None
-    compared = found.expectation
+    inspection = from_files(file, tmp_path)
+    assert inspection.parameters == file.parameters
+    assert inspection.nbytes == file.nbytes
+    assert inspection.expectation is not None
+    compared = inspection.expectation
     assert (compared.missing, compared.unexpected, dict(compared.reshaped)) == ((), (), {})
-    assert found.findings == ()
+    assert inspection.findings == ()
     audited = hfinspect.audit(tmp_path, ignore=["HI106"]).findings  # the data here is a hole
     assert [finding.text for finding in audited if finding.severity == "error"] == []
 
@@ -135,19 +141,19 @@ def test_the_files_of_a_tool_are_read_exactly(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", FILES)
 def test_the_files_of_a_tool_follow_from_its_config(name: str, tmp_path: Path) -> None:
     file = written(name)
-    found = from_config(file, tmp_path)
-    assert found.parameters == file.parameters
+    inspection = from_config(file, tmp_path)
+    assert inspection.parameters == file.parameters
     reason = next((why for end, why in UNKNOWN.items() if name.endswith(end)), None)
     if reason is not None:
-        assert found.nbytes is None
-        assert reason in found.findings[0].text
+        assert inspection.nbytes is None
+        assert reason in inspection.findings[0].text
         return
-    assert follows(found, file)
+    assert follows(inspection, file)
     read = from_files(file, tmp_path)
-    assert found.quantization is not None
+    assert inspection.quantization is not None
     assert read.quantization is not None
-    assert found.quantization.packed_parameters == read.quantization.packed_parameters
-    assert found.quantization.packed_bytes == read.quantization.packed_bytes
+    assert inspection.quantization.packed_parameters == read.quantization.packed_parameters
+    assert inspection.quantization.packed_bytes == read.quantization.packed_bytes
 
 
 def test_recipes_are_the_bytes_of_the_tools(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ WINDOWED = [case for case in KEPT if "total" in case]
 
 
 def _training(target: Any, how: str = "full", **more: Any) -> Training:
-    found = hfinspect.memory(target, context=64, **{"train": how, **more})
-    assert found.training is not None, found.training_unknown
-    return found.training
+    memory = hfinspect.memory(target, context=64, **{"train": how, **more})
+    assert memory.training is not None, memory.training_unknown
+    return memory.training
 
 
 def _of_optimizer(name: str, width: int, shape: tuple[int, ...] = (1024, 512)) -> float:
@@ -51,10 +51,10 @@ def _of_optimizer(name: str, width: int, shape: tuple[int, ...] = (1024, 512)) -
 
 def test_mixed_precision_is_sixteen_bytes_a_parameter() -> None:
     """ZeRO, section 3.1: 2 + 2 + 4 + 4 + 4."""
-    found = _training(LLAMA)
-    assert found.trainable == 8_030_261_248
-    assert found.states_nbytes == 16 * 8_030_261_248
-    assert [line.nbytes // found.trainable for line in found.states] == [2, 2, 4, 8]
+    training = _training(LLAMA)
+    assert training.trainable == 8_030_261_248
+    assert training.states_nbytes == 16 * 8_030_261_248
+    assert [line.nbytes // training.trainable for line in training.states] == [2, 2, 4, 8]
 
 
 @pytest.mark.parametrize(("stage", "gigabytes"), [(0, 120), (1, 31.4), (2, 16.6), (3, 1.9)])
@@ -91,8 +91,8 @@ def test_zero_of_a_model() -> None:
 )
 def test_the_estimator_of_deepspeed(stage: int, offload: str, gibibytes: float) -> None:
     """Its documentation prints these for T5-3B (2,851M, largest layer 32M) on 8 devices."""
-    found = deepspeed_estimate(2_851_000_000, 32_000_000, 8, stage)[offload]
-    assert found / 2**30 == pytest.approx(gibibytes, rel=0.01)
+    nbytes = deepspeed_estimate(2_851_000_000, 32_000_000, 8, stage)[offload]
+    assert nbytes / 2**30 == pytest.approx(gibibytes, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +130,13 @@ def test_the_optimizers_of_help_are_those_with_rules() -> None:
 
 
 def test_default_targets_are_those_of_peft() -> None:
-    found = _training(LLAMA, "lora", rank=8)
-    assert found.targets == ("q_proj", "v_proj")
-    assert found.trainable == 32 * 8 * (4096 + 4096 + 4096 + 1024) == 3_407_872
-    assert found.frozen == 8_030_261_248
-    frozen, *rest = found.states
+    training = _training(LLAMA, "lora", rank=8)
+    assert training.targets == ("q_proj", "v_proj")
+    assert training.trainable == 32 * 8 * (4096 + 4096 + 4096 + 1024) == 3_407_872
+    assert training.frozen == 8_030_261_248
+    frozen, *rest = training.states
     assert frozen.nbytes == 2 * 8_030_261_248
-    assert sum(line.nbytes for line in rest) == 16 * found.trainable
+    assert sum(line.nbytes for line in rest) == 16 * training.trainable
 
 
 def test_targets_that_peft_does_not_find_by_itself() -> None:
@@ -147,18 +147,18 @@ def test_targets_that_peft_does_not_find_by_itself() -> None:
 
 
 def test_all_linear_leaves_the_head_out() -> None:
-    found = _training(
+    training = _training(
         str(MODELS / "gpt2"), "lora", rank=64, targets="all-linear", overrides={"dtype": "float32"}
     )
-    assert found.trainable == 9_437_184
-    assert {group.name for group in found.adapters} == {"c_attn", "c_fc", "c_proj"}
+    assert training.trainable == 9_437_184
+    assert {group.name for group in training.adapters} == {"c_attn", "c_fc", "c_proj"}
 
 
 def test_qlora_packs_what_is_linear() -> None:
-    found = _training(LLAMA, "qlora")
+    training = _training(LLAMA, "qlora")
     tables = 2 * 128_256 * 4096 + 65 * 4096
     packed = 8_030_261_248 - tables
-    assert found.states[0].nbytes - 2 * tables == pytest.approx(packed * 4.127 / 8, rel=1e-4)
+    assert training.states[0].nbytes - 2 * tables == pytest.approx(packed * 4.127 / 8, rel=1e-4)
     assert nf4_bytes(4096 * 4096) == 2**23 + 2**18 + 4 * 2**10 + 4
 
 
@@ -191,8 +191,8 @@ def test_what_is_not_known_is_refused_by_name() -> None:
     mixtral, packed = str(MODELS / "mixtral-8x7b"), {"quantization_config": {"quant_method": "awq"}}
     assert "experts" in hfinspect.memory(mixtral, train="qlora").training_unknown
     assert "Muon" in hfinspect.memory(mixtral, train="full", optimizer="muon").training_unknown
-    found = hfinspect.memory(LLAMA, train="lora", overrides=packed)
-    assert "packed" in found.training_unknown
+    memory = hfinspect.memory(LLAMA, train="lora", overrides=packed)
+    assert "packed" in memory.training_unknown
     lora = _training(LLAMA, "lora", targets="q_proj,lm_head")
     assert lora.total is None
     assert lora.activations is None
@@ -214,14 +214,14 @@ def test_kept_activations_equal_the_recordings(kind: str) -> None:
     for case in KEPT:
         name, attention, precision, *_ = case["rule"].split()
         if name == kind and "total" not in case:
-            found = _kept(case, attention, precision)
+            activations = _kept(case, attention, precision)
             sizes = (
-                found
-                if isinstance(found, str)
+                activations
+                if isinstance(activations, str)
                 else {
-                    "layer": found.layer,
-                    "outside": found.outside,
-                    **({"encoder": found.encoder.layer} if found.encoder else {}),
+                    "layer": activations.layer,
+                    "outside": activations.outside,
+                    **({"encoder": activations.encoder.layer} if activations.encoder else {}),
                 }
             )
             if sizes != {
@@ -239,8 +239,12 @@ def test_layers_with_windows_keep_masks(kind: str) -> None:
     for case in WINDOWED:
         name, attention, precision, *_ = case["rule"].split()
         if name == kind:
-            found = _kept(case, attention, precision)
-            total = found if isinstance(found, str) else found.nbytes(checkpointing=False)
+            activations = _kept(case, attention, precision)
+            total = (
+                activations
+                if isinstance(activations, str)
+                else activations.nbytes(checkpointing=False)
+            )
             if total != case["total"]:
                 wrong.append((case["rule"], case["targets"], total, case["total"]))
     assert wrong == []
@@ -334,10 +338,10 @@ def test_checkpointing_keeps_inputs_and_one_layer() -> None:
 
 def test_masked_language_models_have_a_total() -> None:
     """BERT's head has a transform before the words, which are the logits."""
-    found = _training(str(MODELS / "bert-base-uncased"), seq=512, batch=2)
-    assert found.logits is not None
-    assert found.logits.nbytes == 512 * 2 * 30_522 * 14
-    assert found.total is not None
+    training = _training(str(MODELS / "bert-base-uncased"), seq=512, batch=2)
+    assert training.logits is not None
+    assert training.logits.nbytes == 512 * 2 * 30_522 * 14
+    assert training.total is not None
 
 
 def test_dropout_and_other_activations_have_no_rule() -> None:
@@ -346,8 +350,10 @@ def test_dropout_and_other_activations_have_no_rule() -> None:
         step = TrainingStep(8, 1, "eager")
         assert isinstance(framework_activations(hfinspect.predict(config), config, step), str)
     partly = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.0}
-    found = framework_activations(hfinspect.predict(partly), partly, TrainingStep(8, 1, "eager"))
-    assert found == "its rates of dropout are partly zero, which no recorded rule counts"
+    activations = framework_activations(
+        hfinspect.predict(partly), partly, TrainingStep(8, 1, "eager")
+    )
+    assert activations == "its rates of dropout are partly zero, which no recorded rule counts"
     assert not isinstance(
         framework_activations(hfinspect.predict(partly), partly, TrainingStep(8, 1)), str
     )
@@ -357,13 +363,13 @@ def test_custom_targets_by_hand() -> None:
     """Adapters at gate alone: a layer keeps what frozen ones keep, the gate's input in float32 and
     4 · r; the first layer nothing before its gate, and of up nothing."""
     h, inner, s, r = 4096, 14336, 512, 16
-    found = _training(LLAMA, "lora", targets="gate_proj", seq=s, rank=r).activations
-    assert found is not None
+    training_line = _training(LLAMA, "lora", targets="gate_proj", seq=s, rank=r).activations
+    assert training_line is not None
     frozen = 8 * h + 8 + 4 * (h + 1024) + 4 * 32 + 6 * inner
     before = 4 * h + 4 + 4 * (h + 1024) + 4 * 32  # two norms and attention, less the last norm
     extra = 4 * 128 * s  # cosines and sines
     kept = s * (32 * (frozen + 4 * h + 4 * r) - before) + extra
-    assert found.nbytes == kept - s * 2 * inner
+    assert training_line.nbytes == kept - s * 2 * inner
 
 
 def test_float32_and_autocast() -> None:
@@ -380,10 +386,10 @@ def test_float32_and_autocast() -> None:
 
 def test_a_foreach_step_may_be_the_most() -> None:
     """With few activations torch's AdamW needs more: the roots of the second moments."""
-    found = _training(LLAMA, precision="bf16", seq=16)
-    assert found.step is not None
-    assert found.step.nbytes == 2 * 8_030_261_248
-    assert found.total == found.states_nbytes + found.step.nbytes
+    training = _training(LLAMA, precision="bf16", seq=16)
+    assert training.step is not None
+    assert training.step.nbytes == 2 * 8_030_261_248
+    assert training.total == training.states_nbytes + training.step.nbytes
     assert _training(LLAMA, optimizer="sgd").step is None
 
 
@@ -409,10 +415,10 @@ def test_totals_are_near_what_a_gpu_was_seen_to_take(
     model: str, setting: str, gigabytes: float
 ) -> None:
     """vramcalc 0.1.2, README: RTX A6000, transformers 4.57.6, one sequence of 2,048 tokens."""
-    found = _training(measured_config(model), **measured_wish(setting))
-    assert found.total == pytest.approx(gigabytes * 10**9, rel=0.05)
+    training = _training(measured_config(model), **measured_wish(setting))
+    assert training.total == pytest.approx(gigabytes * 10**9, rel=0.05)
     layers = hfinspect.inspect(measured_config(model)).facts.layers
-    least, most = training_limits(found, layers)
+    least, most = training_limits(training, layers)
     assert most is not None
     assert least <= gigabytes * 10**9 <= most
 
@@ -430,9 +436,9 @@ def test_korthikanti() -> None:
     ("config", "tokens", "count"), FLOPS, ids=[row[0]["model_type"] for row in FLOPS]
 )
 def test_flops_equal_the_recording(config: dict[str, Any], tokens: int, count: int) -> None:
-    found = hfinspect.memory(config, context=tokens)
-    assert found.flops is not None, found.flops_unknown
-    assert found.flops.forward == count
+    memory = hfinspect.memory(config, context=tokens)
+    assert memory.flops is not None, memory.flops_unknown
+    assert memory.flops.forward == count
 
 
 def test_flops_of_gpt2_are_those_of_nanogpt() -> None:
@@ -452,9 +458,9 @@ def test_flops_of_other_mixers_are_refused() -> None:
         "num_heads": 8,
         "head_dim": 16,
     }
-    found = hfinspect.memory(mamba, context=64)
-    assert found.flops is None
-    assert found.flops_unknown
+    memory = hfinspect.memory(mamba, context=64)
+    assert memory.flops is None
+    assert memory.flops_unknown
 
 
 # ---- the program

@@ -28,14 +28,14 @@ CLASSIFIER: dict[str, Any] = {
 
 def test_the_screen_adds_up_where_activations_are_unknown() -> None:
     """The last row is the number of the first line, and the row before it says what is added."""
-    found = hfinspect.memory(CLASSIFIER, train="full").training
-    assert found is not None and found.activations is None and found.step is not None
-    table = lay_out_training(found)[1]
+    training = hfinspect.memory(CLASSIFIER, train="full").training
+    assert training is not None and training.activations is None and training.step is not None
+    table = lay_out_training(training)[1]
     assert isinstance(table, Table)
     sizes = {str(row[0]): row[1] for row in table.rows}
     (step,) = [name for name in sizes if name.startswith("optimizer's step")]
-    assert sizes[step] == found.step.nbytes
-    assert sizes["sum, at least"] == found.least == found.states_nbytes + found.step.nbytes
+    assert sizes[step] == training.step.nbytes
+    assert sizes["sum, at least"] == training.least == training.states_nbytes + training.step.nbytes
     assert "sum" not in sizes and "states" not in sizes
 
 
@@ -69,16 +69,16 @@ def test_details_of_training_say_which_numbers_are_those_of_running_it() -> None
 
 
 def test_lora_next_to_weights_of_an_unknown_dtype_names_the_option() -> None:
-    found = hfinspect.memory(str(MODELS / "gpt2"), train="lora")
-    assert found.training_unknown.endswith("names no dtype; --precision bf16 or fp32 names one")
+    memory = hfinspect.memory(str(MODELS / "gpt2"), train="lora")
+    assert memory.training_unknown.endswith("names no dtype; --precision bf16 or fp32 names one")
     assert hfinspect.memory(str(MODELS / "gpt2"), train="lora", precision="bf16").training
 
 
 def test_a_gguf_file_is_not_trained() -> None:
     file = ROOT / "fixtures" / "checkpoints" / "gguf-v3" / "tiny-Q4_K_M.gguf"
     for train in ("full", "qlora"):
-        found = hfinspect.memory(str(file), train=train)
-        assert found.training_unknown.startswith("a GGUF file is not trained: name the model")
+        memory = hfinspect.memory(str(file), train=train)
+        assert memory.training_unknown.startswith("a GGUF file is not trained: name the model")
 
 
 def test_a_type_without_targets_is_called_by_its_class() -> None:

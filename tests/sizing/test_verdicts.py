@@ -68,13 +68,13 @@ def test_the_answer_follows_from_the_limits(
         Case(f"case {i}", least, None if more is None else least + more)
         for i, (least, more) in enumerate(sizes)
     ]
-    found = decide(capacity, cases)
+    verdict = decide(capacity, cases)
     every_fits = all(c.most is not None and c.most <= capacity for c in cases)
     none_fits = all(c.least > capacity for c in cases)
-    assert (found.answer == FITS) == every_fits
-    assert (found.answer == DOES_NOT_FIT) == none_fits
-    assert found.fits == {FITS: True, DOES_NOT_FIT: False, DEPENDS: None}[found.answer]
-    assert found.text.startswith(found.answer)
+    assert (verdict.answer == FITS) == every_fits
+    assert (verdict.answer == DOES_NOT_FIT) == none_fits
+    assert verdict.fits == {FITS: True, DOES_NOT_FIT: False, DEPENDS: None}[verdict.answer]
+    assert verdict.text.startswith(verdict.answer)
 
 
 # ---- weights of no dtype
@@ -82,9 +82,9 @@ def test_the_answer_follows_from_the_limits(
 
 def test_a_width_decides() -> None:
     """GPT-J has 6.05 billion parameters: 12.1 GB at 16 bits and 24.2 GB at float32."""
-    found = hfinspect.memory(GPTJ, on="RTX 4090")
-    assert found.verdict is not None
-    assert (found.verdict.text, found.fits) == ("depends: 16-bit yes, float32 no", None)
+    memory = hfinspect.memory(GPTJ, on="RTX 4090")
+    assert memory.verdict is not None
+    assert (memory.verdict.text, memory.fits) == ("depends: 16-bit yes, float32 no", None)
 
 
 @pytest.mark.parametrize(("on", "fits"), [("1MB", False), ("24GB", True), ("600MB", False)])
@@ -118,18 +118,18 @@ def test_an_unknown_architecture_with_headers(tmp_path: Path) -> None:
     write_safetensors(tmp_path / "model.safetensors", tensors)
     keys = {"model_type": "of_nobody", "num_hidden_layers": 2, "hidden_size": 64}
     assert hfinspect.memory(str(tmp_path), on="1kB").fits is False
-    found = hfinspect.memory(str(tmp_path), on="24GB")
-    assert found.verdict is not None
-    assert "are unknown" in found.verdict.text
+    memory = hfinspect.memory(str(tmp_path), on="24GB")
+    assert memory.verdict is not None
+    assert "are unknown" in memory.verdict.text
     (tmp_path / "config.json").write_text(json.dumps(keys))
     assert hfinspect.memory(str(tmp_path), on="24GB").fits is True
 
 
 def test_an_engine_that_does_not_run_it_is_no_yes() -> None:
     config = {"model_type": "xglm", "architectures": ["XGLMForCausalLM"], "dtype": "float16"}
-    found = hfinspect.memory(config, on="80GB", engine="vllm")
-    assert found.verdict is not None
-    assert (found.fits, "no class XGLM" in found.verdict.text) == (None, True)
+    memory = hfinspect.memory(config, on="80GB", engine="vllm")
+    assert memory.verdict is not None
+    assert (memory.fits, "no class XGLM" in memory.verdict.text) == (None, True)
     assert hfinspect.memory(config, on="100MB", engine="vllm").fits is False
 
 
@@ -138,10 +138,10 @@ def test_an_engine_that_does_not_run_it_is_no_yes() -> None:
 
 def test_several_cards_are_no_large_one() -> None:
     """Sixteen heads over eight cards: each holds its part, all of it the cards do not."""
-    found = hfinspect.memory(LLAMA, on="8xRTX 3060", context="8k")
+    memory = hfinspect.memory(LLAMA, on="8xRTX 3060", context="8k")
     named = hfinspect.memory(LLAMA, on="8xRTX 3060", context="8k", tensor_parallel=8)
-    assert (found.tensor_parallel, found.total, found.fits) == (8, named.total, True)
-    assert any("--tp 8" in note for note in found.notes)
+    assert (memory.tensor_parallel, memory.total, memory.fits) == (8, named.total, True)
+    assert any("--tp 8" in note for note in memory.notes)
     assert not any("no split" in note for note in named.notes)
     # One and a half times all parts is more than the weights, not more than all that is needed.
     assert hfinspect.memory(LLAMA, on="8x2.1GB", context="8k").fits is False
@@ -155,10 +155,10 @@ def test_no_more_devices_share_it_than_there_are() -> None:
 
 
 def test_layers_are_dealt_out_where_heads_do_not_divide() -> None:
-    found = hfinspect.memory(GPTJ, on="7x8GB")
-    assert (found.tensor_parallel, found.pipeline_parallel) == (1, 7)
-    found = hfinspect.memory(LLAMA, on="2x12GB", engine="transformers", context="8k")
-    assert (found.pipeline_parallel, found.fits) == (2, True)
+    memory = hfinspect.memory(GPTJ, on="7x8GB")
+    assert (memory.tensor_parallel, memory.pipeline_parallel) == (1, 7)
+    memory = hfinspect.memory(LLAMA, on="2x12GB", engine="transformers", context="8k")
+    assert (memory.pipeline_parallel, memory.fits) == (2, True)
 
 
 def test_an_encoder_on_several_cards() -> None:
@@ -182,17 +182,17 @@ def test_an_encoder_on_several_cards() -> None:
 @pytest.mark.parametrize(("on", "fits"), [("RTX 4090", False), ("8TB", True), ("160.9GB", None)])
 def test_training_has_a_verdict(on: str, fits: bool | None) -> None:
     """At least 160.6 GB; at most with the gradients of activations too."""
-    found = hfinspect.memory(LLAMA, on=on, train="full")
-    assert found.training is not None
-    assert (found.fits, found.training.least) == (fits, 160_605_224_960)
+    memory = hfinspect.memory(LLAMA, on=on, train="full")
+    assert memory.training is not None
+    assert (memory.fits, memory.training.least) == (fits, 160_605_224_960)
 
 
 def test_training_that_cannot_be_sized() -> None:
     config = {**GPTJ, "quantization_config": {"quant_method": "gptq", "bits": 4}}
     assert hfinspect.memory(config, on="1GB", train="full").fits is False
-    found = hfinspect.memory(config, on="80GB", train="full")
-    assert found.verdict is not None
-    assert "packed" in found.verdict.text
+    memory = hfinspect.memory(config, on="80GB", train="full")
+    assert memory.verdict is not None
+    assert "packed" in memory.verdict.text
 
 
 # ---- the program
@@ -229,10 +229,10 @@ def test_every_real_config_has_a_verdict() -> None:
     folders = [path for path in sorted(CORPUS.iterdir()) if path.is_dir()]
     open_ = {}
     for folder in folders:
-        found = hfinspect.memory(str(folder), on="RTX 4090")
-        assert found.verdict is not None, folder.name
-        if found.fits is None:
-            open_[folder.name] = found.verdict.text
+        memory = hfinspect.memory(str(folder), on="RTX 4090")
+        assert memory.verdict is not None, folder.name
+        if memory.fits is None:
+            open_[folder.name] = memory.verdict.text
     unsized = [text for text in open_.values() if UNSIZED in text]
     assert all("not there" in text or "names neither" in text for text in unsized)
     assert (len(unsized), len(open_) - len(unsized)) <= (11, 5), open_
@@ -292,10 +292,10 @@ def test_nobody_knows_and_the_answer_names_what_is_missing(case: str, tmp_path: 
     """The same in Python, JSON, the table, the page, side by side and in a scan's row."""
     files, reason = NO_SIZES[case]
     folder = _folder(files, tmp_path / "model")
-    found = hfinspect.memory(folder, on="24GB")
-    assert found.verdict is not None
+    memory = hfinspect.memory(folder, on="24GB")
+    assert memory.verdict is not None
     text = f"depends: {UNSIZED}{reason})"
-    assert (found.fits, found.verdict.text) == (None, text)
+    assert (memory.fits, memory.verdict.text) == (None, text)
     done = program("memory", folder, "--on", "24GB", "-f", "json")
     answer = json.loads(done.out)
     conforms(answer, "memory")
@@ -308,7 +308,7 @@ def test_nobody_knows_and_the_answer_names_what_is_missing(case: str, tmp_path: 
     done = program("memory", folder, GPT2, "--on", "24GB")
     assert (done.code, text in " ".join(done.out.split())) == (6, True)
     (row,) = hfinspect.scan([folder], on="24GB")
-    assert isinstance(row, hfinspect.Memory) and row.verdict == found.verdict
+    assert isinstance(row, hfinspect.Memory) and row.verdict == memory.verdict
     listed = tmp_path / "list"
     listed.write_text(folder)
     for audit in ((), ("--audit",)):
@@ -355,9 +355,9 @@ def test_the_parts_of_a_pipeline_run_one_after_the_other(tmp_path: Path) -> None
 @pytest.mark.parametrize("train", ["full", "qlora"])
 def test_training_what_nobody_knows(train: str, tmp_path: Path) -> None:
     folder = _folder(NO_SIZES["unknown-type"][0], tmp_path)
-    found = hfinspect.memory(folder, on="24GB", train=train)
-    assert found.fits is None
-    assert "of_nobody" in repr(found.verdict)
+    memory = hfinspect.memory(folder, on="24GB", train=train)
+    assert memory.fits is None
+    assert "of_nobody" in repr(memory.verdict)
     assert program("memory", folder, "--on", "24GB", "--train", train).code == 6
 
 
@@ -391,9 +391,9 @@ def test_what_is_broken_stays_an_error(files: dict[str, Any], kind: str, tmp_pat
 
 
 def test_a_memory_in_a_line() -> None:
-    found = repr(hfinspect.memory(LLAMA, on="RTX 4090"))
-    assert "at 8,192 tokens" in found
-    assert found.endswith("fits on RTX 4090>")
+    line = repr(hfinspect.memory(LLAMA, on="RTX 4090"))
+    assert "at 8,192 tokens" in line
+    assert line.endswith("fits on RTX 4090>")
 
 
 @pytest.mark.parametrize(("word", "ours"), [("gpu", "on"), ("kv_dtype", "cache_dtype")])

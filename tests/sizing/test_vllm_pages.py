@@ -107,12 +107,12 @@ def test_a_config_gives_the_pages_of_its_planner(dtype: str | None) -> None:
     """The row ``gemma-4-26b-a4b``: full layers hold 32 tokens in a page, the others 16."""
     at = [32768, 8192, 2]
     row = next(row for row in ROWS if row["model"] == "gemma-4-26b-a4b" and row["at"] == at)
-    found = hfinspect.memory(_GEMMA_4, engine="vllm", context=32768, cache_dtype=dtype).cache
-    assert found is not None
-    assert found.nbytes * 2 == row["nbytes"] * {None: 2, "fp8": 1, "f32": 4}[dtype]
-    assert any("pages of one size" in note for note in found.notes)
+    cache = hfinspect.memory(_GEMMA_4, engine="vllm", context=32768, cache_dtype=dtype).cache
+    assert cache is not None
+    assert cache.nbytes * 2 == row["nbytes"] * {None: 2, "fp8": 1, "f32": 4}[dtype]
+    assert any("pages of one size" in note for note in cache.notes)
     derived = hfinspect.explain_cache(_GEMMA_4, engine="vllm", context=32768, cache_dtype=dtype)
-    assert sum(line.nbytes for line in derived.lines) == found.nbytes
+    assert sum(line.nbytes for line in derived.lines) == cache.nbytes
     assert {line.rows_formula for line in derived.lines} == {
         "b·16·(⌈min(W − 1 + 2·8,192, N)/16⌉ + 1)",
         "b·32·⌈N/32⌉",

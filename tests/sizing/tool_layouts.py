@@ -34,9 +34,9 @@ def header_of(folder: Path) -> Header:
 def packed(model: dict[str, Any], config: dict[str, Any], header: Header) -> dict[str, Any]:
     changed = {key: value for key, value in config.items() if model.get(key, ...) != value}
     rows = sorted(
-        (_LAYER.sub("*", name), dtype, "x".join(map(str, shape)), int(found[0]) if found else -1)
+        (_LAYER.sub("*", name), dtype, "x".join(map(str, shape)), int(match[0]) if match else -1)
         for name, (dtype, shape) in header.items()
-        for found in [_LAYER.search(name)]
+        for match in [_LAYER.search(name)]
     )
     lines = []
     for (name, dtype, shape), alike in groupby(rows, key=lambda row: row[:3]):

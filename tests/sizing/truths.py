@@ -72,10 +72,10 @@ def answer(row: dict[str, Any]) -> float | str | None:
     return _of_engine(name)
 
 
-def holds(row: dict[str, Any], found: float | str | None) -> bool:
-    if found is None or isinstance(found, str):
+def holds(row: dict[str, Any], value: float | str | None) -> bool:
+    if value is None or isinstance(value, str):
         return False
-    return abs(found - float(row["value"])) <= float(row["tolerance"]) * float(row["value"])
+    return abs(value - float(row["value"])) <= float(row["tolerance"]) * float(row["value"])
 
 
 # ---- caches
@@ -87,7 +87,7 @@ def _of_transformers(row: dict[str, Any]) -> float | str:
     if "is_decoder=True" in of.get("note", ""):
         config["is_decoder"] = True
     try:
-        found = hfinspect.memory(
+        memory = hfinspect.memory(
             config,
             context=of["tokens"],
             engine="transformers",
@@ -96,16 +96,16 @@ def _of_transformers(row: dict[str, Any]) -> float | str:
         )
     except hfinspect.HfinspectError as error:
         return str(error)
-    if found.cache is None:
-        return found.cache_unknown
-    return found.cache.kv_bytes if row["kind"] == "kv_bytes" else found.cache.state_bytes
+    if memory.cache is None:
+        return memory.cache_unknown
+    return memory.cache.kv_bytes if row["kind"] == "kv_bytes" else memory.cache.state_bytes
 
 
 def _of_engine(name: str) -> float | str | None:
     for row in FACTS["rows"]:
         if row["id"] == name:
-            found = fact(row)
-            return found / 2**30 if found and row["of"] == "weights" else found
+            number = fact(row)
+            return number / 2**30 if number and row["of"] == "weights" else number
     if name == "vllm-rule-mamba":
         return _states_a_request()
     if name == "vllm-rule-encoder-only":
@@ -118,11 +118,11 @@ def _of_engine(name: str) -> float | str | None:
 
 def fact(row: dict[str, Any]) -> float | None:
     """The number of one row of engine_facts.json."""
-    found = hfinspect.memory(FACTS["configs"][row["config"]], **row["asked"])
-    cache_size = found.cache
+    memory = hfinspect.memory(FACTS["configs"][row["config"]], **row["asked"])
+    cache_size = memory.cache
     value: float | None = None
     if row["of"] == "weights":
-        value = found.weights.nbytes
+        value = memory.weights.nbytes
     elif cache_size is not None and row["of"] in ("windowed", "full"):
         windowed = row["of"] == "windowed"
         value = sum(g.nbytes for g in cache_size.layers if (g.window is not None) == windowed)
@@ -145,10 +145,10 @@ def _states_a_request() -> float:
         "dtype": "bfloat16",
         "vocab_size": 100,
     }
-    found = hfinspect.memory(config, engine="vllm", context=4096, batch=5).cache
-    assert found is not None
+    cache_size = hfinspect.memory(config, engine="vllm", context=4096, batch=5).cache
+    assert cache_size is not None
     one = 3 * (128 * 12 + (128 + 2 * 2 * 12) * 3) * 2
-    return found.state_bytes / 5 / one
+    return cache_size.state_bytes / 5 / one
 
 
 def _of_older_llama_cpp() -> float | None:
@@ -160,8 +160,8 @@ def _of_older_llama_cpp() -> float | None:
         "num_hidden_layers": 12,
         "num_attention_heads": 12,
     }
-    found = hfinspect.memory(config, engine="llama.cpp", context=512)
-    said = re.search(r"a cache of ([\d,]+) bytes", " ".join(found.notes))
+    memory = hfinspect.memory(config, engine="llama.cpp", context=512)
+    said = re.search(r"a cache of ([\d,]+) bytes", " ".join(memory.notes))
     return float(said[1].replace(",", "")) if said else None
 
 
@@ -267,8 +267,8 @@ def measured_wish(setting: str) -> dict[str, Any]:
 def _measured(row: dict[str, Any]) -> float | str | None:
     of, config = row["settings"], measured_config(row["model"])
     if of["mode"] == "inference":
-        found = hfinspect.memory(config, context=2048, engine="transformers")
-        return None if found.total is None else found.total / 10**9
+        memory = hfinspect.memory(config, context=2048, engine="transformers")
+        return None if memory.total is None else memory.total / 10**9
     training = hfinspect.memory(config, context=64, **measured_wish(of["setting"])).training
     assert training is not None
     return None if training.total is None else training.total / 10**9
@@ -280,11 +280,11 @@ def main() -> int:
     shown = []
     for row in lines("memory.jsonl"):
         key = (row["kind"], str(row["settings"].get("engine", "-")).split()[0])
-        found = answer(row)
+        value = answer(row)
         every[key] += 1
-        held[key] += holds(row, found)
-        if not holds(row, found):
-            shown.append(f"{row['id']}: {found}, recorded {row['value']}")
+        held[key] += holds(row, value)
+        if not holds(row, value):
+            shown.append(f"{row['id']}: {value}, recorded {row['value']}")
     shown += [f"{key[0]:12} {key[1]:18} {held[key]:4} of {every[key]:4}" for key in sorted(every)]
     shown.append(f"all {sum(held.values())} of {sum(every.values())}")
     sys.stdout.write("\n".join(shown) + "\n")
