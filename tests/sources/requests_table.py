@@ -125,11 +125,11 @@ def questions(hub: HubServer) -> dict[str, Callable[..., object]]:
 
 def tabs(hub: HubServer, target: str) -> dict[str, list[Asked]]:
     """What the tabs of the app request, one after the other."""
-    reach, found = Reach(opened=OpenModels(hub.endpoint)), {}
+    reach, requests = Reach(opened=OpenModels(hub.endpoint)), {}
     for kind in ("report", "memory", "explain", "audit"):
         question = json.dumps({"kind": kind, "target": target})
-        found[kind] = during(hub, lambda text=question: _told(answer(text, reach)))  # type: ignore[misc]
-    return found
+        requests[kind] = during(hub, lambda text=question: _told(answer(text, reach)))  # type: ignore[misc]
+    return requests
 
 
 def _told(text: str) -> None:
@@ -152,7 +152,7 @@ def table() -> str:
             lines.append(f"| {name} | {' | '.join(cells)} |")
         all_tabs = [tabs(hub, target) for target in targets]
         for kind in all_tabs[0]:
-            cells = [_cell(found[kind]) for found in all_tabs]
+            cells = [_cell(one_tab[kind]) for one_tab in all_tabs]
             lines.append(f"| the app: {kind} | {' | '.join(cells)} | |")
     return "\n".join(lines)
 

@@ -36,11 +36,11 @@ def seen(hub: HubServer, name: str, root: Path, **options: object) -> list[objec
     """What is seen of a model through a cache: all of its tensors, and its config."""
     client = HubClient(endpoint=hub.endpoint, token=False, **options)  # type: ignore[arg-type]
     try:
-        found = hfinspect.inspect(name, client=client, cache=HeaderCache(root))
+        inspection = hfinspect.inspect(name, client=client, cache=HeaderCache(root))
     finally:
         client.close()
-    tensors = [(one.name, str(one.dtype), tuple(one.shape)) for one in found.tensors]
-    return [found.commit, found.parameters, found.model_type, tensors]
+    tensors = [(one.name, str(one.dtype), tuple(one.shape)) for one in inspection.tensors]
+    return [inspection.commit, inspection.parameters, inspection.model_type, tensors]
 
 
 @dataclass

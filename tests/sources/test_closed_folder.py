@@ -157,5 +157,7 @@ def test_no_command_ends_in_a_traceback(folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for (arguments, code, text), (found, said) in zip(CASES, json.loads(done.stdout), strict=True):
-        assert (found, text in said) == (code, True), (arguments, found, said)
+    for (arguments, code, text), (exit_code, screen) in zip(
+        CASES, json.loads(done.stdout), strict=True
+    ):
+        assert (exit_code, text in screen) == (code, True), (arguments, exit_code, screen)

@@ -79,10 +79,10 @@ def test_the_cache_keeps_no_password(hub: HubServer, tmp_path: Path) -> None:
         hfinspect.inspect(
             "org/model", token=False, endpoint=_with_password(hub), cache=HeaderCache(tmp_path)
         )
-    found = hfinspect.inspect(
+    inspection = hfinspect.inspect(
         "org/model", token="hf_reader", endpoint=hub.endpoint, cache=HeaderCache(tmp_path)
     )
-    assert found.parameters
+    assert inspection.parameters
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert kept
     assert SECRET.encode() not in kept

@@ -121,8 +121,8 @@ def test_a_stuck_target_of_a_scan_is_a_failed_row(hub: HubServer, tmp_path: obje
 def test_what_a_server_asks_us_to_wait_is_granted(hub: HubServer) -> None:
     hub.add("org/model", model_files())
     hub.fail("status", times=1, status=429, headers={"Retry-After": "1"})
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint, timeout=0.9)
-    assert found.parameters
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint, timeout=0.9)
+    assert inspection.parameters
 
 
 def test_but_not_for_ever() -> None:

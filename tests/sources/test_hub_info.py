@@ -28,8 +28,8 @@ def test_licence_and_kin_are_in_the_result(hub: HubServer) -> None:
         pipeline_tag="text-generation",
         tags=["en", "license:other"],
     )
-    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
-    assert found.origin.hub == HubInfo(
+    inspection = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert inspection.origin.hub == HubInfo(
         "llama3",
         False,
         "2026-01-02T03:04:05.000Z",
@@ -37,8 +37,8 @@ def test_licence_and_kin_are_in_the_result(hub: HubServer) -> None:
         "text-generation",
         ("en", "license:other"),
     )
-    conforms(found.to_dict())
-    assert found.to_dict()["hub"]["license"] == "llama3"
+    conforms(inspection.to_dict())
+    assert inspection.to_dict()["hub"]["license"] == "llama3"
 
 
 def info(**answer: Any) -> HubInfo | None:
@@ -47,9 +47,9 @@ def info(**answer: Any) -> HubInfo | None:
 
 def test_a_licence_may_be_a_tag_or_a_list() -> None:
     for said in ({"tags": ["license:mit"]}, {"cardData": {"license": ["mit"]}}):
-        found = info(**said)
-        assert found is not None
-        assert found.license == "mit"
+        hub_info = info(**said)
+        assert hub_info is not None
+        assert hub_info.license == "mit"
 
 
 ANY = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text() | st.integers())
@@ -58,8 +58,14 @@ NAMES = ("cardData", "tags", "gated", "lastModified", "library_name", "pipeline_
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANY | st.fixed_dictionaries({"license": ANY})))
 def test_any_answer_is_taken_without_control_characters(answer: dict[str, Any]) -> None:
-    found = info(**answer)
-    assert found is not None
-    texts = [found.license, found.last_modified, found.library, found.task, *found.tags]
+    hub_info = info(**answer)
+    assert hub_info is not None
+    texts = [
+        hub_info.license,
+        hub_info.last_modified,
+        hub_info.library,
+        hub_info.task,
+        *hub_info.tags,
+    ]
     shown = {unicodedata.category(char) for text in texts if text for char in text}
     assert not shown & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # a space of any width is none

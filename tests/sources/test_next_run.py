@@ -132,17 +132,17 @@ def test_a_header_is_parsed_once(hub: HubServer, tmp_path: Path, *, has_all_read
         "token": False,
         "cache": HeaderCache(tmp_path),
     }
-    found: list[hfinspect.Inspection] = []
+    inspections: list[hfinspect.Inspection] = []
 
     def work() -> None:
-        found.append(hfinspect.inspect(REPO, **access))
+        inspections.append(hfinspect.inspect(REPO, **access))
 
     parsed = header_of_mapping if has_all_ready else parse_header
     assert calls(parsed, work) == 3
     assert calls(parsed, work) == 0
-    first, again = found
+    first, again = inspections
     assert again.tensors == first.tensors
-    assert [replace(one, origin=first.origin) for one in found] == [first, first]
+    assert [replace(one, origin=first.origin) for one in inspections] == [first, first]
     text = sum(file.header_bytes for file in first.files if file.header_bytes < 10**6)
     held = [path.stat().st_size for path in tmp_path.glob("?/*")]
     index = max(held)  # which is kept as it is

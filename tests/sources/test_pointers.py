@@ -29,8 +29,8 @@ def test_what_is_written_is_read(size: int, digest: bytes) -> None:
 @given(st.binary(max_size=300) | st.binary(max_size=40).map(lambda more: text(7) + more))
 def test_anything_else_is_none(data: bytes) -> None:
     """A damaged pointer is no pointer; nothing is guessed of it."""
-    found = parse_pointer(data)
-    assert found is None or text(found.size, found.sha256).startswith(data.rstrip(b"\n"))
+    pointer = parse_pointer(data)
+    assert pointer is None or text(pointer.size, pointer.sha256).startswith(data.rstrip(b"\n"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,9 @@ def shards(folder: Path, *sizes: int, total: int) -> None:
 def codes(folder: Path, pointers: bool = False) -> list[tuple[str, str]]:
     result = hfinspect.audit(folder, pointers=pointers)
     return [
-        (found.code, found.file or "") for found in result.findings if found.severity == "error"
+        (finding.code, finding.file or "")
+        for finding in result.findings
+        if finding.severity == "error"
     ]
 
 

@@ -106,12 +106,12 @@ def test_a_commit_whose_list_is_kept_is_judged_as_at_first(hub: HubServer, tmp_p
 def test_tabs_of_the_app_share_what_was_read(hub: HubServer) -> None:
     add(hub, 6)
     for target in ("org/model", "org/model@dev"):
-        found = tabs(hub, target)
-        assert found["memory"] == found["explain"] == []
-        assert repeated([one for asked in found.values() for one in asked]) == []
+        requests = tabs(hub, target)
+        assert requests["memory"] == requests["explain"] == []
+        assert repeated([one for asked in requests.values() for one in asked]) == []
         # The command audit judges each byte of a header: those that came parsed are read now.
         shards = 6 if target == "org/model" else 0
-        assert len(found["audit"]) == 2 * shards
+        assert len(requests["audit"]) == 2 * shards
 
 
 def test_the_app_looks_a_branch_up_anew_after_a_while(hub: HubServer) -> None:

@@ -33,5 +33,5 @@ def test_a_task_may_ask_itself() -> None:
 
 def test_the_main_thread_only_waits() -> None:
     """Its waits are short, so that Ctrl-C comes at once."""
-    found = run_all([threading.get_ident] * 3, 8)
-    assert threading.get_ident() not in found
+    idents = run_all([threading.get_ident] * 3, 8)
+    assert threading.get_ident() not in idents

@@ -318,8 +318,10 @@ def moved(hub: HubServer) -> Iterator[HubServer]:
 
 def test_an_endpoint_that_moves_its_whole_api(hub: HubServer, moved: HubServer) -> None:
     moved.add("org/model", model_files())
-    found = hfinspect.inspect("org/model", endpoint=hub.endpoint, token="hf_reader", cache=None)
-    assert found.parameters and found.commit == moved.repos["org/model"].sha
+    inspection = hfinspect.inspect(
+        "org/model", endpoint=hub.endpoint, token="hf_reader", cache=None
+    )
+    assert inspection.parameters and inspection.commit == moved.repos["org/model"].sha
     assert hub.meter.requests and moved.meter.requests
     assert {r.headers.get("authorization") for r in hub.meter.requests} == {"Bearer hf_reader"}
     assert not any("authorization" in r.headers for r in moved.meter.requests)
@@ -354,8 +356,8 @@ def test_the_list_of_models_of_a_hub_that_has_moved(hub: HubServer, moved: HubSe
     moved.page_size = 2
     for number in range(5):
         moved.add(f"org/m{number}", {"a": b"1"})
-    found = list_models(client(hub, token="hf_reader"), author="org", limit=5)
-    assert len(list(found)) == 5
+    models = list_models(client(hub, token="hf_reader"), author="org", limit=5)
+    assert len(list(models)) == 5
     assert not any("authorization" in request.headers for request in moved.meter.requests)
 
 

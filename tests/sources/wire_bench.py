@@ -141,8 +141,8 @@ class Bench:
 
         api = HfApi(endpoint=self.endpoint, token=self.token)
         if self.asks_for == "list":
-            found = api.model_info("org/model", files_metadata=True, timeout=WAIT).siblings
-            return [sibling.rfilename for sibling in found or ()] == [FILE]
+            siblings = api.model_info("org/model", files_metadata=True, timeout=WAIT).siblings
+            return [sibling.rfilename for sibling in siblings or ()] == [FILE]
         header = api.parse_safetensors_file_metadata("org/model", FILE, timeout=WAIT)
         return {name: info.shape for name, info in header.tensors.items()} == {"a.weight": [2, 3]}
 
