@@ -16,7 +16,7 @@ JUDGE: dict[str, dict[str, Any]] = json.loads((ORACLE / "float32.json").read_tex
 
 @pytest.mark.parametrize("label", JUDGE)
 def test_what_a_save_in_half_precision_has_in_float32(label: str) -> None:
-    found = [spec.name for spec in predict(JUDGE[label]["saved"]).tensors if spec.dtype == "F32"]
-    assert sorted(found) == JUDGE[label]["float32"], (
+    names = [spec.name for spec in predict(JUDGE[label]["saved"]).tensors if spec.dtype == "F32"]
+    assert sorted(names) == JUDGE[label]["float32"], (
         "python -m tests.oracle record float32 TYPE records which tensors stay in float32"
     )

@@ -58,9 +58,9 @@ def test_classes_come_from_the_root_then_from_the_published_config() -> None:
 
 
 def test_no_classes_is_no_classifier() -> None:
-    found = shapes({**PUBLISHED, "num_classes": 0})
-    assert "head.fc.weight" not in found
-    assert "head.norm.weight" in found
+    shape_of = shapes({**PUBLISHED, "num_classes": 0})
+    assert "head.fc.weight" not in shape_of
+    assert "head.norm.weight" in shape_of
 
 
 def test_channels_come_from_the_images_size() -> None:
@@ -99,8 +99,8 @@ def test_a_name_that_is_no_architecture_of_timm_is_no_timm_model() -> None:
 def test_transformers_wrapper_has_the_model_inside() -> None:
     config = {"model_type": "timm_wrapper", "architecture": "convnext_atto", "num_classes": 5}
     named = {**config, "architectures": ["TimmWrapperForImageClassification"]}
-    found = shapes(named)
-    assert found["timm_model.head.fc.weight"] == (5, 320)
+    shape_of = shapes(named)
+    assert shape_of["timm_model.head.fc.weight"] == (5, 320)
     assert not any(
         "head.fc" in n for n in shapes({**config, "architectures": ["TimmWrapperModel"]})
     )

@@ -190,17 +190,17 @@ def test_what_no_block_keeps_is_malformed(row: Any) -> None:
 
 def test_a_part_is_a_class_of_the_catalog_at_a_section() -> None:
     section = {"model_type": "vit", "hidden_size": 24, "num_attention_heads": 2}
-    found = shapes(COMPOSITE, "CompositeHead", {"vision_config": section})
-    assert found["model.tower.encoder.layer.11.attention.output.dense.weight"] == (24, 24)
-    assert found["model.out.weight"] == (7, 24)
-    assert found["head.weight"] == (3, 7)
+    shape_of = shapes(COMPOSITE, "CompositeHead", {"vision_config": section})
+    assert shape_of["model.tower.encoder.layer.11.attention.output.dense.weight"] == (24, 24)
+    assert shape_of["model.out.weight"] == (7, 24)
+    assert shape_of["head.weight"] == (3, 7)
 
 
 def test_an_absent_section_is_what_the_composite_makes_of_it() -> None:
-    found = shapes(COMPOSITE, "CompositeModel", {})
-    assert found["out.weight"] == (7, 48)
-    assert found["tower.encoder.layer.0.attention.output.dense.weight"] == (48, 48)
-    assert "tower.encoder.layer.1.attention.output.dense.weight" not in found
+    shape_of = shapes(COMPOSITE, "CompositeModel", {})
+    assert shape_of["out.weight"] == (7, 48)
+    assert shape_of["tower.encoder.layer.0.attention.output.dense.weight"] == (48, 48)
+    assert "tower.encoder.layer.1.attention.output.dense.weight" not in shape_of
     assert shapes(COMPOSITE, "CompositeModel", {"vision_config": {}})["out.weight"] == (7, 768)
 
 
@@ -216,8 +216,8 @@ def test_a_trace_is_a_tree_of_the_config() -> None:
         "layers.0.bias": (8,),
         "layers.1.weight": (5, 12),
     }
-    found = built({"width": 6, "head_dim": 7, "bias": False, "depth": 1, "sizes": [1, 2]})
-    assert found == {"emb.weight": (10, 6), "layers.0.weight": (14, 6)}
+    shape_of = built({"width": 6, "head_dim": 7, "bias": False, "depth": 1, "sizes": [1, 2]})
+    assert shape_of == {"emb.weight": (10, 6), "layers.0.weight": (14, 6)}
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_malformed_trace_is_refused(data: st.DataObject) -> None:
 
 def wrong(path: Path, *, every: bool) -> list[str]:
     """Recordings of a trace that it does not give: of each class the first, or every one."""
-    found = []
+    reasons = []
     for label, record in json.loads(path.read_text())["recordings"].items():
         if not every and not label.endswith("-0"):
             continue
@@ -332,8 +332,8 @@ def wrong(path: Path, *, every: bool) -> list[str]:
             record["digest"],
             record["parameters"],
         ):
-            found.append(label)
-    return found
+            reasons.append(label)
+    return reasons
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.stem))

@@ -97,10 +97,10 @@ def test_each_stage_reads_its_own_entries() -> None:
 
 def test_a_model_has_as_many_stages_as_its_lists() -> None:
     lists = {"widths": [1, 2, 4, 8, 16], "depths": [1] * 5, "kinds": ["wide"] * 5}
-    found = built({**lists, "num_stages": 5})
-    assert found["stages.4.down.weight"] == (16, 8)
-    assert found["stages.4.layers.0.bias"] == (48,)
-    assert [name for name in found if name.endswith("last")] == ["stages.4.last"]
+    shapes = built({**lists, "num_stages": 5})
+    assert shapes["stages.4.down.weight"] == (16, 8)
+    assert shapes["stages.4.layers.0.bias"] == (48,)
+    assert [name for name in shapes if name.endswith("last")] == ["stages.4.last"]
     one = {"widths": [7], "depths": [2], "kinds": ["wide"], "num_stages": 1}
     assert built(one) == {
         "stages.0.layers.0.bias": (3,),
