@@ -56,12 +56,12 @@ def _guarded(file: str) -> str:
 @cache
 def _recordings() -> dict[str, int]:
     """Family file -> how many recordings judge it."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for path in (ORACLE / "recorded").glob("*.json"):
-        found[path.stem] = len(json.loads(path.read_text()))
+        counts[path.stem] = len(json.loads(path.read_text()))
     for path in (ORACLE / "traced").glob("*.json"):
-        found[f"traced/{path.stem}"] = len(json.loads(path.read_text())["recordings"])
-    return found
+        counts[f"traced/{path.stem}"] = len(json.loads(path.read_text())["recordings"])
+    return counts
 
 
 def left_out() -> str:

@@ -101,9 +101,9 @@ def _config(files: dict[str, StoredFile]) -> dict[str, object]:
 
 def models(repos: Iterable[Repo], query: Query, url: str, page_size: int) -> Reply:
     """``GET /api/models``: filtered, sorted, paged by a Link header."""
-    found = [repo for repo in repos if _matches(repo, query)]
+    matching = [repo for repo in repos if _matches(repo, query)]
     sort = query.get("sort", [""])[0]
-    infos = [_info(repo, repo.sha, blobs=False) for repo in found]
+    infos = [_info(repo, repo.sha, blobs=False) for repo in matching]
     if sort:
         infos.sort(key=lambda info: str(info["id"]))
         infos.sort(key=lambda info: _sort_key(info.get(sort)), reverse=True)

@@ -172,8 +172,8 @@ class HubServer:
             if self.quota:
                 reply.headers["RateLimit"] = self.quota
             return reply
-        name, found, rest = path[1:].partition("/resolve/")
-        if found:
+        name, marker, rest = path[1:].partition("/resolve/")
+        if marker:
             return self._resolve(request, name, rest)
         return error(404, "", "Sorry, we can't find the page you are looking for.")
 

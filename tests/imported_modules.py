@@ -68,8 +68,8 @@ def _of_the_machine() -> set[str]:
         timeout=60,
         check=True,
     )
-    found = {shortened(name) for name in _IMPORT.findall(done.stderr)}
-    return (found - sys.stdlib_module_names) | {"sitecustomize", "usercustomize"}
+    modules = {shortened(name) for name in _IMPORT.findall(done.stderr)}
+    return (modules - sys.stdlib_module_names) | {"sitecustomize", "usercustomize"}
 
 
 def shortened(name: str) -> str:
@@ -79,8 +79,8 @@ def shortened(name: str) -> str:
 
 def versions() -> dict[str, str]:
     """Of what decides which modules are imported apart from this package itself."""
-    found = {name: version(name) for name in ("huggingface_hub", "typer", "tabulate")}
-    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
+    version_of = {name: version(name) for name in ("huggingface_hub", "typer", "tabulate")}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **version_of}
 
 
 def pinned() -> dict[str, set[str]]:
@@ -96,11 +96,11 @@ def comparable(names: set[str]) -> set[str]:
 
 def main() -> None:
     with running_hub() as hub, tempfile.TemporaryDirectory() as home:
-        found = {
+        modules = {
             what: sorted(imported(arguments, hub, Path(home)))
             for what, arguments in COMMANDS.items()
         }
-    PINNED.write_text(json.dumps({"versions": versions(), "modules": found}, indent=1) + "\n")
+    PINNED.write_text(json.dumps({"versions": versions(), "modules": modules}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

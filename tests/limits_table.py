@@ -66,11 +66,11 @@ def _number(node: ast.expr | None) -> float | None:
 
 def _comment(lines: list[str], at: int) -> str:
     """The ``#:`` comment in front of a line."""
-    found: list[str] = []
+    comments: list[str] = []
     while at and lines[at - 1].startswith("#"):
         at -= 1
-        found.append(lines[at].lstrip("#: "))
-    return " ".join(reversed(found))
+        comments.append(lines[at].lstrip("#: "))
+    return " ".join(reversed(comments))
 
 
 def table() -> str:

@@ -34,14 +34,14 @@ class Line(NamedTuple):
 
 def public_types() -> dict[str, list[str]]:
     """Name -> fields of each public type that is plain data."""
-    found = {}
+    fields_of = {}
     for name in hfinspect.__all__:
         thing = getattr(hfinspect, name)
         if inspect.isclass(thing) and thing.__module__.partition(".")[0] == "hfinspect":
             fields = getattr(thing, "__dataclass_fields__", None) or getattr(thing, "_fields", ())
             if fields and name not in ("Module", "Family", "Extent"):  # of the catalog's insides
-                found[name] = list(fields)
-    return found
+                fields_of[name] = list(fields)
+    return fields_of
 
 
 def documented(name: str) -> list[Line]:
@@ -65,13 +65,13 @@ def fields_of_docstring(thing: type) -> list[Line]:
 def properties(name: str) -> list[Line]:
     """Public properties with the first sentence of their docstrings."""
     thing = getattr(hfinspect, name)
-    found = []
+    lines = []
     for key, value in vars(thing).items():
         getter = getattr(value, "fget", None) or getattr(value, "func", None)
         if key[0] != "_" and getter is not None and inspect.isfunction(getter) and getter.__doc__:
             sentence = re.split(r"\.(?:\s|$)", inspect.cleandoc(getter.__doc__))[0]
-            found.append(Line(key, "", " ".join(sentence.split())))
-    return found
+            lines.append(Line(key, "", " ".join(sentence.split())))
+    return lines
 
 
 def _annotation(cls: type, field: str) -> str:
@@ -82,7 +82,7 @@ def _annotation(cls: type, field: str) -> str:
 
 def named_and_not_exported() -> dict[str, set[str]]:
     """Public name -> names in its signature or its fields that ``hfinspect`` does not export."""
-    found = {}
+    users = {}
     known = FOREIGN | set(hfinspect.__all__)
     for name in hfinspect.__all__:
         thing = getattr(hfinspect, name)
@@ -94,8 +94,8 @@ def named_and_not_exported() -> dict[str, set[str]]:
             continue
         words = {word for text in texts for word in _names(str(text))}
         if words - known:
-            found[name] = words - known
-    return found
+            users[name] = words - known
+    return users
 
 
 def _names(annotation: str) -> set[str]:

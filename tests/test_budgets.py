@@ -72,9 +72,9 @@ def test_163_shards_on_main(hub: HubServer, says_commit: bool) -> None:
     """The list, the config, all headers at once, and which commit they were of."""
     hub.says_commit_of_headers = says_commit
     repo = hub.add("org/model", sharded_files(163))
-    found = inspect(hub)
-    assert found.parameters == 163 * 4 * 4096 * 8192
-    assert (len(found.files), found.complete, found.commit) == (163, True, repo.sha)
+    inspection = inspect(hub)
+    assert inspection.parameters == 163 * 4 * 4096 * 8192
+    assert (len(inspection.files), inspection.complete, inspection.commit) == (163, True, repo.sha)
     assert hub.meter.count("hub") <= 4 - says_commit
     assert hub.meter.count("cdn") == 0
 
@@ -88,9 +88,9 @@ def test_shard_by_shard(hub: HubServer, revision: str | None, shards: int, tenso
     repo = hub.add("org/model", files)
     repo.tags["v1"] = repo.sha
     hub.has_headers_endpoint, hub.gzips = False, True
-    found = inspect(hub, revision=revision)
-    assert found.parameters == shards * tensors * 4096 * 8192
-    assert (len(found.files), found.commit) == (shards, repo.sha)
+    inspection = inspect(hub, revision=revision)
+    assert inspection.parameters == shards * tensors * 4096 * 8192
+    assert (len(inspection.files), inspection.commit) == (shards, repo.sha)
     assert hub.meter.count("hub") <= 4 + shards
     assert hub.meter.count("cdn") == shards
     assert headers_of(files) <= hub.meter.sent("cdn") <= 1.2 * headers_of(files) + 1000 * shards
@@ -168,9 +168,9 @@ def moving() -> Iterator[MovingHub]:
 def test_a_model_that_moves_is_read_at_one_commit(moving: MovingHub) -> None:
     """The headers ready for main are of a newer commit than the list: not taken."""
     first = moving.add("org/model", sharded_files(2)).sha
-    found = inspect(moving)
-    assert (found.commit, len(found.files)) == (first, 2)
-    assert found.parameters == 2 * 4 * 4096 * 8192
+    inspection = inspect(moving)
+    assert (inspection.commit, len(inspection.files)) == (first, 2)
+    assert inspection.parameters == 2 * 4 * 4096 * 8192
     assert moving.meter.count("cdn") == 2
 
 
@@ -209,11 +209,11 @@ def test_files_in_the_cache_are_read_there(hub: HubServer, offline: bool) -> Non
     try:
         client = HubClient(endpoint=hub.endpoint, token=False, offline=offline)
         hub.at_close.append(client.close)
-        found = inspect(hub, "org/cached", client=client)
+        inspection = inspect(hub, "org/cached", client=client)
     finally:
         shutil.rmtree(folder)
-    assert found.parameters == 2 * 4 * 4096 * 8192
-    assert (found.commit, found.origin.kind) == (repo.sha, "cache" if offline else "hub")
+    assert inspection.parameters == 2 * 4 * 4096 * 8192
+    assert (inspection.commit, inspection.origin.kind) == (repo.sha, "cache" if offline else "hub")
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (0 if offline else 1, 0)
 
 

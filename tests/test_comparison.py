@@ -68,6 +68,6 @@ def test_the_shown_count_is_predicted(name: str) -> None:
 
 def test_no_row_is_left_out() -> None:
     """The first one is a fixture."""
-    found = predict(str(ROOT / "fixtures" / "models" / "bloom-1b4-zh")).parameters
-    assert {**ROWS, "bloom-1b4-zh": found} == ROWS
+    parameters = predict(str(ROOT / "fixtures" / "models" / "bloom-1b4-zh")).parameters
+    assert {**ROWS, "bloom-1b4-zh": parameters} == ROWS
     assert set(ROWS) == {*CONFIGS, "bloom-1b4-zh"}

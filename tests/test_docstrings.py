@@ -25,9 +25,9 @@ def test_examples_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PACKAGE.parent)
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
-    found = doctest.testmod(module)
-    assert found.attempted > 0
-    assert found.failed == 0
+    test_results = doctest.testmod(module)
+    assert test_results.attempted > 0
+    assert test_results.failed == 0
 
 
 def test_every_module_says_what_it_is() -> None:

@@ -30,17 +30,17 @@ def components(inspection: Inspection) -> dict[str, int | None]:
 def test_bloom_1b4_zh() -> None:
     """V·H = 46,145 · 2,048 for the embedding; 2·24 + 2 = 50 LayerNorms of 2·H; per layer
     3·H² + 3·H and H² + H for attention, 8·H² + 5·H for the MLP; the head is the embedding."""
-    found = inspect("bloom-1b4-zh")
-    assert components(found) == {
+    inspection = inspect("bloom-1b4-zh")
+    assert components(inspection) == {
         "embedding": 94_504_960,
         "attention": 402_849_792,
         "mlp": 805_552_128,
         "norm": 204_800,
         "head": 0,
     }
-    assert found.parameters == 1_303_111_680
-    assert found.parameters_with_head == 1_397_616_640
-    assert dict(found.tied) == {"lm_head.weight": "transformer.word_embeddings.weight"}
+    assert inspection.parameters == 1_303_111_680
+    assert inspection.parameters_with_head == 1_397_616_640
+    assert dict(inspection.tied) == {"lm_head.weight": "transformer.word_embeddings.weight"}
 
 
 @pytest.mark.parametrize(
@@ -54,18 +54,18 @@ def test_bert_base(architecture: str, parameters: int) -> None:
 
 
 def test_bert_base_without_pooler() -> None:
-    found = inspect("bert-base-uncased", architectures=["BertModel"])
-    pooler = sum(t.parameters or 0 for t in found.tensors if t.kind == "pooler")
-    layer = sum(t.parameters or 0 for t in found.tensors if t.layer == 0)
+    inspection = inspect("bert-base-uncased", architectures=["BertModel"])
+    pooler = sum(t.parameters or 0 for t in inspection.tensors if t.kind == "pooler")
+    layer = sum(t.parameters or 0 for t in inspection.tensors if t.layer == 0)
     assert (pooler, layer) == (590_592, 7_087_872)
-    assert (found.parameters or 0) - pooler == 108_891_648
+    assert (inspection.parameters or 0) - pooler == 108_891_648
 
 
 def test_openai_gpt() -> None:
     """40,478 words and 512 positions of 768, 12 layers of 7,087,872; no final norm."""
-    found = inspect("openai-gpt")
-    assert found.parameters == 116_534_784
-    assert sum(t.parameters or 0 for t in found.tensors if t.layer is not None) == 85_054_464
+    inspection = inspect("openai-gpt")
+    assert inspection.parameters == 116_534_784
+    assert sum(t.parameters or 0 for t in inspection.tensors if t.layer is not None) == 85_054_464
 
 
 def test_gpt2_from_config() -> None:
@@ -82,10 +82,10 @@ def test_gpt2_masks_are_no_parameters(tmp_path: Path) -> None:
     write_safetensors(tmp_path / "model.safetensors", typed({**shapes, **masks}))
     (tmp_path / "config.json").write_text((MODELS / "gpt2" / "config.json").read_text())
     for folder in (tmp_path, tmp_path / "model.safetensors"):
-        found = hfinspect.inspect(folder)
-        assert found.parameters == 124_439_808
-        assert found.buffers == 12 * 1024 * 1024
-        assert found.stored == 124_439_808 + 12 * 1024 * 1024
+        inspection = hfinspect.inspect(folder)
+        assert inspection.parameters == 124_439_808
+        assert inspection.buffers == 12 * 1024 * 1024
+        assert inspection.stored == 124_439_808 + 12 * 1024 * 1024
 
 
 def test_gpt2_masks_without_a_config(tmp_path: Path) -> None:
@@ -93,19 +93,19 @@ def test_gpt2_masks_without_a_config(tmp_path: Path) -> None:
     shapes = {t.name: t.shape for t in hfinspect.predict({"model_type": "gpt2"}).tensors}
     masks = {f"transformer.h.{i}.attn.bias": (1, 1, 1024, 1024) for i in range(12)}
     write_safetensors(tmp_path / "model.safetensors", typed({**shapes, **masks}))
-    found = hfinspect.inspect(tmp_path)
-    assert (found.parameters, found.buffers) == (124_439_808, 12 * 1024 * 1024)
-    assert components(found) == components(inspect("gpt2"))
+    inspection = hfinspect.inspect(tmp_path)
+    assert (inspection.parameters, inspection.buffers) == (124_439_808, 12 * 1024 * 1024)
+    assert components(inspection) == components(inspect("gpt2"))
 
 
 def test_gpt3_175b() -> None:
     """12·96·H² is 173.9 B with H = 12,288; embeddings, biases and norms make it 174.6 B."""
-    found = inspect("gpt3-175b")
-    assert found.parameters == 174_604_259_328
+    inspection = inspect("gpt3-175b")
+    assert inspection.parameters == 174_604_259_328
     matrices = 12 * 96 * 12_288**2
     embeddings = (50_257 + 2_048) * 12_288
     per_layer_rest = (3 + 1 + 4 + 1 + 4) * 12_288
-    assert found.parameters == matrices + embeddings + 96 * per_layer_rest + 2 * 12_288
+    assert inspection.parameters == matrices + embeddings + 96 * per_layer_rest + 2 * 12_288
 
 
 def test_a_tied_head_stored_twice_is_counted_once(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_tied_head_stored_twice_is_counted_once(tmp_path: Path) -> None:
     unknown = {"tie_word_embeddings": True, "model_type": "nobody-knows", "vocab_size": 64}
     for said in (config, unknown):
         (tmp_path / "config.json").write_text(json.dumps(said))
-        found = hfinspect.inspect(tmp_path)
-        assert found.parameters == prediction.parameters
-        assert found.stored == prediction.parameters + 64 * 8
-        assert found.tied == {"lm_head.weight": "model.embed_tokens.weight"}
-        assert any(finding.rule == "tied-stored-twice" for finding in found.findings)
+        inspection = hfinspect.inspect(tmp_path)
+        assert inspection.parameters == prediction.parameters
+        assert inspection.stored == prediction.parameters + 64 * 8
+        assert inspection.tied == {"lm_head.weight": "model.embed_tokens.weight"}
+        assert any(finding.rule == "tied-stored-twice" for finding in inspection.findings)

@@ -22,8 +22,8 @@ def test_models_are_listed_page_by_page(hub: HubServer, api: HfApi) -> None:
         info: dict[str, object] = {"downloads": number, "tags": ["gguf"] if number % 2 else []}
         hub.add(f"org/m{number}", {}, info=info)
     hub.add("other/m9", {})
-    found = list(api.list_models(author="org", sort="downloads"))
-    assert [model.id for model in found] == [f"org/m{n}" for n in (4, 3, 2, 1, 0)]
+    models = list(api.list_models(author="org", sort="downloads"))
+    assert [model.id for model in models] == [f"org/m{n}" for n in (4, 3, 2, 1, 0)]
     assert hub.meter.count("hub") == 3
     assert [model.id for model in api.list_models(filter="gguf")] == ["org/m1", "org/m3"]
     assert [model.id for model in api.list_models(search="M9")] == ["other/m9"]

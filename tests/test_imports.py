@@ -108,26 +108,26 @@ def test_the_wire_knows_nothing_of_the_hub_around_it() -> None:
 
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
-    found = {}
+    paths = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 def imported(name: str, path: Path, known: Collection[str]) -> set[str]:
     """Modules of the package that one imports: at its head, in a function, or for types only."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    found = set()
+    names = set()
     for node in statements(path.read_text()):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             whole = ".".join([*base, *([node.module] if node.module else [])])
             inner = {f"{whole}.{alias.name}" for alias in node.names}
-            found |= {one if one in known else whole for one in inner}
+            names |= {one if one in known else whole for one in inner}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found & set(known) - {name}
+            names |= {alias.name for alias in node.names}
+    return names & set(known) - {name}
 
 
 def test_no_import_goes_round_in_a_circle() -> None:

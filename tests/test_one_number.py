@@ -31,8 +31,8 @@ STORED = ("logical", "stored", "buffers", "nbytes")
 
 @pytest.mark.parametrize("target", targets(), ids=lambda path: path.name)
 def test_all_commands_give_one_number(target: Path) -> None:
-    found = hfinspect.inspect(target)
-    document = found.to_dict(tensors=True)
+    inspection = hfinspect.inspect(target)
+    document = inspection.to_dict(tensors=True)
     (scanned,) = hfinspect.scan([target])
     row: dict[str, Any] = row_of(scanned, tuple(COLUMNS))
     assert {key: row[key] for key in (*SAME, *STORED)} == {
@@ -50,11 +50,11 @@ def test_all_commands_give_one_number(target: Path) -> None:
     try:
         derived = hfinspect.explain(target).to_dict()
     except HfinspectError:
-        assert not found.catalogued
+        assert not inspection.catalogued
         return
     assert {key: derived[key] for key in SAME} == {key: document[key] for key in SAME}
     assert derived["beyond"] == document["beyond"]
-    assert sum(share["parameters"] for share in derived["components"]) == found.parameters
+    assert sum(share["parameters"] for share in derived["components"]) == inspection.parameters
 
 
 def _sums_are_the_totals(document: dict[str, Any]) -> None:

@@ -86,15 +86,15 @@ def test_a_result_is_made_once() -> None:
     """One for the whole, and one for each part of a model of several."""
     wrong, read = {}, 0
     for target in sorted((FIXTURES / "checkpoints").iterdir()):
-        found: list[Inspection] = []
+        inspections: list[Inspection] = []
 
-        def work(target: Path = target, found: list[Inspection] = found) -> None:
+        def work(target: Path = target, models: list[Inspection] = inspections) -> None:
             with suppress(hfinspect.HfinspectError):  # a folder of models, or of damaged ones
-                found.append(hfinspect.inspect(target))
+                models.append(hfinspect.inspect(target))
 
         made = calls(Inspection.__init__, work)
-        read += len(found)
-        if found and made != 1 + len(found[0].members):
+        read += len(inspections)
+        if inspections and made != 1 + len(inspections[0].members):
             wrong[target.name] = made
     assert wrong == {}
     assert read > 8

@@ -14,8 +14,8 @@ from .imported_modules import COMMANDS, comparable, imported, pinned
 def test_nothing_new_is_imported(hub: HubServer, tmp_path: Path, what: str) -> None:
     """Modules of the standard library and of other packages, and rooms of this one. Meant to be?
     Then ``python -m tests.imported_modules``."""
-    found = comparable(imported(COMMANDS[what], hub, tmp_path))
-    assert sorted(found - pinned()[what]) == []
+    modules = comparable(imported(COMMANDS[what], hub, tmp_path))
+    assert sorted(modules - pinned()[what]) == []
 
 
 def test_the_pinned_lists_are_short() -> None:

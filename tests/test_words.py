@@ -105,7 +105,7 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
     """But for layouts of a command's own reports, documentation that is made of rules, and the
     fields that options are made of."""
     option = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`hfinspect ")
-    found = [
+    places = [
         f"{path.relative_to(PACKAGE)}:{line}: {text[:80]}"
         for room in (
             "analysis",
@@ -122,32 +122,32 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
         for line, text in texts_of(path)
         if option.search(text)
     ]
-    assert found == []
+    assert places == []
 
 
 def test_messages_and_reports() -> None:
-    found: list[str] = []
+    places: list[str] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         if ANYWHERE.search(JOINT.sub("", path.read_text(encoding="utf-8"))):
-            found += found_in(path.relative_to(PACKAGE), texts_of(path))
-    assert found == []
+            places += found_in(path.relative_to(PACKAGE), texts_of(path))
+    assert places == []
 
 
 @pytest.mark.parametrize(
     "pattern", ["*.md", "docs/*.md", "hfinspect/schemas/*", "fixtures/reports/*/*"]
 )
 def test_documents_and_golden_files(pattern: str) -> None:
-    found: list[str] = []
+    places: list[str] = []
     for path in sorted(ROOT.glob(pattern)):
         lines = path.read_text(encoding="utf-8").splitlines()
-        found += found_in(path.relative_to(ROOT), enumerate(lines, 1))
-    assert found == []
+        places += found_in(path.relative_to(ROOT), enumerate(lines, 1))
+    assert places == []
 
 
 @pytest.mark.parametrize("folder", ["hfinspect", "tests"])
 def test_comments_and_docstrings(folder: str) -> None:
     """Names of variables may be what they are."""
-    found: list[str] = []
+    places: list[str] = []
     for path in sorted((ROOT / folder).rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if path == Path(__file__) or not HARD.search(source):
@@ -158,15 +158,15 @@ def test_comments_and_docstrings(folder: str) -> None:
                 match = HARD.search(text)
                 if match is not None:
                     line = token.start[0] + text[: match.start()].count("\n")
-                    found.append(f"{path.relative_to(ROOT)}:{line}: {match[0]!r}")
-    assert found == []
+                    places.append(f"{path.relative_to(ROOT)}:{line}: {match[0]!r}")
+    assert places == []
 
 
 def test_documents_use_plain_words() -> None:
-    found = [
+    places = [
         f"{path.relative_to(ROOT)}:{line}: {match[0]!r}"
         for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob(".github/*.md")]
         for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if (match := HARD.search(text))
     ]
-    assert found == []
+    assert places == []

@@ -40,12 +40,12 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -> Module:
-    t5_, patches = t5.stack(c, decoder=decoder).children, _patches(c)
+    net, patches = t5.stack(c, decoder=decoder).children, _patches(c)
     places = c.dim("max_2d_position_embeddings", default=1024)
     table = Embedding(places, c.dim("d_model"), kind="position")
     cells = {f"{side}_position_embeddings": table for side in "xy"}
     patches = patches if decoder else tied_to(patches, "patch_embed")
-    root = Module("T5Stack", {"embed_tokens": t5_["embed_tokens"], "embed_patches": patches, **t5_})
+    root = Module("T5Stack", {"embed_tokens": net["embed_tokens"], "embed_patches": patches, **net})
     placed = None if decoder else Module("T5CellEmbeddings", cells)
     return root.adding(cell_2d_embedding=placed, relative_bias=_relative(c, first))
 

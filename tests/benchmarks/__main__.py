@@ -66,15 +66,15 @@ def build(folder: Path, wanted: str) -> None:
 
 def measured(one: Comparison, rounds: int, hub: Hub, folder: Path) -> list[Runs]:
     """The runs of each contender, after a round that does not count."""
-    found = [Runs() for _ in one.contenders]
+    answers = [Runs() for _ in one.contenders]
     if one.hub is not None:
         hub.tell(one.hub)
     for number in range(rounds + 1):
-        for contender, runs in zip(one.contenders, found, strict=True):
+        for contender, runs in zip(one.contenders, answers, strict=True):
             run = timed(contender.command, environment(contender, one, hub, folder), hub)
             if number:
                 runs.runs.append(run)
-    return found
+    return answers
 
 
 def environment(contender: Contender, one: Comparison, hub: Hub, folder: Path) -> dict[str, str]:
@@ -89,14 +89,14 @@ def environment(contender: Contender, one: Comparison, hub: Hub, folder: Path) -
     return env
 
 
-def table(one: Comparison, found: list[Runs]) -> list[str]:
+def table(one: Comparison, answers: list[Runs]) -> list[str]:
     """The comparison as Markdown."""
     with_hub = one.hub is not None
-    ours, other = found[0], found[1] if len(found) > 1 else None
+    ours, other = answers[0], answers[1] if len(answers) > 1 else None
     lines = [f"## {one.title}", ""]
     more = " requests | bytes |" if with_hub else " memory |"
     lines += [f"| | seconds | CPU |{more} ours to this |", "| --- " * (6 if with_hub else 5) + "|"]
-    for contender, runs in zip(one.contenders, found, strict=True):
+    for contender, runs in zip(one.contenders, answers, strict=True):
         wall = runs.middle("wall")
         cells = [contender.name, f"{wall:.3f}", f"{runs.middle('cpu'):.3f}"]
         if with_hub:
@@ -116,7 +116,7 @@ def table(one: Comparison, found: list[Runs]) -> list[str]:
         wanted = f"wanted under {one.memory / 1e6:,.0f} MB"
         lines += ["", f"Memory {held / 1e6:,.0f} MB at most; {wanted}: {word}."]
     if one.row is not None:
-        further = found[0].middle("cpu") - found[-1].middle("cpu")
+        further = answers[0].middle("cpu") - answers[-1].middle("cpu")
         row = 1000 * further / (SCANNED - one.fewer)
         word = "reached" if row <= one.row else "not reached"
         lines += ["", f"CPU {row:.1f} ms for each further model; wanted {one.row:.3g}: {word}."]

@@ -80,14 +80,14 @@ def main() -> None:
             "huggingface_hub's session": partial(read_all, plain, plain, urls),
             "two pipelines": partial(read_all, ours[0], ours[1], urls),
         }
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in candidates}
+        seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in candidates}
         for _ in range(ROUNDS):
             for name, run in candidates.items():
-                found[name].append(measured(run))
+                seconds[name].append(measured(run))
         on_hub.close()
         elsewhere.close()
         hub.terminate()
-    for name, rounds in found.items():
+    for name, rounds in seconds.items():
         wall, cpu = (min(column) for column in zip(*rounds, strict=True))
         print(f"{name:30} {wall:.2f} s, {cpu:.2f} s of CPU")
 

@@ -50,7 +50,7 @@ def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
     scan = ["scan", listed, "--jobs", "32", "--quiet", "--format", "jsonl"]
     few = ["scan", str(folder / "few.txt"), *scan[2:]]
     at_commit = f"{large}@{hub.commits[large]}"
-    found = [
+    results = [
         Comparison(
             "A small config.json on disk",
             [
@@ -184,4 +184,4 @@ def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
             memory=250e6,
         ),
     ]
-    return [replace(one, contenders=[c for c in one.contenders if can(c.needs)]) for one in found]
+    return [replace(one, contenders=[c for c in one.contenders if can(c.needs)]) for one in results]

@@ -65,13 +65,13 @@ def fp8(name: str, shape: tuple[int, ...]) -> Tensors:
 def stored(config: dict[str, Any]) -> Tensors:
     """What a file of this config holds: the projections packed where the config says FP8."""
     packed = "quantization_config" in config
-    found: dict[str, tuple[str, tuple[int, ...]]] = {}
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = {}
     for spec in hfinspect.predict(config).tensors:
         if packed and spec.name.endswith("_proj.weight") and len(spec.shape) == 2:
-            found |= fp8(spec.name, spec.shape)
+            tensors |= fp8(spec.name, spec.shape)
         else:
-            found[spec.name] = ("BF16", spec.shape)
-    return found
+            tensors[spec.name] = ("BF16", spec.shape)
+    return tensors
 
 
 @cache

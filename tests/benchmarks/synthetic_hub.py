@@ -76,7 +76,7 @@ def mishap(number: int) -> tuple[str, str | None]:
 @cache
 def families() -> tuple[dict[str, Any], ...]:
     """A config of each family that has a number of layers, in an order of chance."""
-    found = []
+    configs = []
     for path in sorted(CASES.glob("*.json")):
         recorded = json.loads(path.read_text())
         if not isinstance(recorded, dict) or "model_type" not in recorded:
@@ -89,9 +89,9 @@ def families() -> tuple[dict[str, Any], ...]:
             **case.get("config", {}),
         }
         if any(name in config for name in LAYERS):
-            found.append(config)
-    random.Random(1).shuffle(found)
-    return tuple(found)
+            configs.append(config)
+    random.Random(1).shuffle(configs)
+    return tuple(configs)
 
 
 def config_of(number: int) -> dict[str, Any]:
@@ -153,10 +153,10 @@ class LazyRepos(Mapping[str, Repo]):
     def __getitem__(self, name: str) -> Repo:
         author, _, text = name.partition("/m")
         number = int(text) if author == AUTHOR and text.isdecimal() else -1
-        found = repo_of(number) if 0 <= number < self.count else None
-        if found is None:
+        repo = repo_of(number) if 0 <= number < self.count else None
+        if repo is None:
             raise KeyError(name)
-        return found
+        return repo
 
     def __iter__(self) -> Iterator[str]:
         return map(name_of, range(self.count))
@@ -304,8 +304,8 @@ class HubProcess:
 
     def counts(self) -> dict[str, float]:
         self._pipe.send("counts")
-        found: dict[str, float] = self._pipe.recv()
-        return found
+        counters: dict[str, float] = self._pipe.recv()
+        return counters
 
     def close(self) -> None:
         self._pipe.send("stop")

@@ -68,13 +68,13 @@ def sharded_llama(count: int) -> dict[str, bytes]:
     }
     names = shard_names("model", ".safetensors", count)
     parts = {name: dict(list(tensors.items())[at::count]) for at, name in enumerate(names)}
-    found = {name: safetensors_bytes(part) for name, part in parts.items()}
-    found["config.json"] = json.dumps(SMALL_LLAMA).encode()
+    files = {name: safetensors_bytes(part) for name, part in parts.items()}
+    files["config.json"] = json.dumps(SMALL_LLAMA).encode()
     if count > 1:
         weight_map = {tensor: name for name, part in parts.items() for tensor in part}
         index = {"metadata": {}, "weight_map": weight_map}
-        found["model.safetensors.index.json"] = json.dumps(index).encode()
-    return found
+        files["model.safetensors.index.json"] = json.dumps(index).encode()
+    return files
 
 
 class AppPage:
@@ -120,10 +120,10 @@ class AppPage:
 
     def form(self) -> Any:
         """The JSON form that the page offers for download."""
-        found = self.browser.value(
+        json_text = self.browser.value(
             "fetch(document.getElementById('save-json').href).then((r) => r.text())"
         )
-        return json.loads(found)
+        return json.loads(json_text)
 
     def choose(self, files: Mapping[str, bytes]) -> None:
         """As if a user had chosen these files."""

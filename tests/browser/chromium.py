@@ -24,8 +24,8 @@ _PATIENCE = 60.0
 def find() -> str | None:
     """Where Chromium is; ``HFINSPECT_CHROMIUM`` names another."""
     named = os.environ.get("HFINSPECT_CHROMIUM")
-    found = [named] if named else [shutil.which(name) for name in _NAMES]
-    return next((path for path in found if path), None)
+    paths = [named] if named else [shutil.which(name) for name in _NAMES]
+    return next((path for path in paths if path), None)
 
 
 class Chromium:
@@ -112,15 +112,15 @@ class Chromium:
         return message
 
     def _note(self, message: dict[str, Any]) -> None:
-        method, found = message.get("method"), message.get("params", {})
+        method, params = message.get("method"), message.get("params", {})
         if method == "Network.requestWillBeSent":
-            self.requests.append(found["request"]["url"])
+            self.requests.append(params["request"]["url"])
         elif method == "Log.entryAdded":
-            self.console.append(found["entry"]["text"])
+            self.console.append(params["entry"]["text"])
         elif method == "Runtime.exceptionThrown":
-            self.console.append(found["exceptionDetails"].get("text", "exception"))
+            self.console.append(params["exceptionDetails"].get("text", "exception"))
         elif method == "Runtime.consoleAPICalled":
-            self.console.append(" ".join(str(a.get("value")) for a in found["args"]))
+            self.console.append(" ".join(str(a.get("value")) for a in params["args"]))
 
     # ---- pages
 
@@ -163,15 +163,15 @@ class Chromium:
     def value(self, expression: str) -> Any:
         """What a JavaScript expression comes to, a promise's result where it is one. Works with
         the page's own scripts off."""
-        found = self.send(
+        reply = self.send(
             "Runtime.evaluate",
             expression=expression,
             returnByValue=True,
             awaitPromise=True,
             userGesture=True,
         )
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        return reply["result"].get("value")
 
     def wait(self, expression: str) -> None:
         until = time.monotonic() + _PATIENCE
@@ -200,5 +200,5 @@ class Chromium:
 
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         """What the window shows, or the whole page, as PNG."""
-        found = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
+        reply = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(reply["data"]))

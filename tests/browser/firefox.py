@@ -38,8 +38,8 @@ _SETTINGS = {
 def find() -> str | None:
     """Where Firefox is; ``HFINSPECT_FIREFOX`` names another."""
     named = os.environ.get("HFINSPECT_FIREFOX")
-    found = [named] if named else [shutil.which(name) for name in _NAMES]
-    return next((path for path in found if path), None)
+    paths = [named] if named else [shutil.which(name) for name in _NAMES]
+    return next((path for path in paths if path), None)
 
 
 class Firefox:
@@ -111,8 +111,8 @@ class Firefox:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression comes to, a promise's result where it is one."""
-        found = self.send("WebDriver:ExecuteScript", script=f"return ({expression})", args=[])
-        return found["value"]
+        reply = self.send("WebDriver:ExecuteScript", script=f"return ({expression})", args=[])
+        return reply["value"]
 
     def wait(self, expression: str) -> None:
         until = time.monotonic() + _PATIENCE

@@ -72,9 +72,9 @@ def test_numbers_are_those_of_the_command_line(app: App, name: str) -> None:
     app.type(model="", config=config)
     app.go()
     native = hfinspect.inspect(json.loads(config))
-    found = app.form()
-    assert found["parameters"] == native.parameters
-    assert found["components"] == native.to_dict()["components"]
+    form = app.form()
+    assert form["parameters"] == native.parameters
+    assert form["components"] == native.to_dict()["components"]
     app.tab("memory")
     assert app.form() == json.loads(json.dumps(hfinspect.memory(json.loads(config)).to_dict()))
     app.tab("report")
@@ -88,8 +88,8 @@ def test_a_repo_of_the_hub(app: App) -> None:
     assert files and all("range" in r.headers for r in files), "nothing bounds another answer"
     native = hfinspect.inspect("org/llama", endpoint=app.hub.endpoint)
     seen = list(app.hub.meter.requests)
-    found = app.form()
-    assert (found["parameters"], found["source"]) == (native.parameters, "checkpoint")
+    form = app.form()
+    assert (form["parameters"], form["source"]) == (native.parameters, "checkpoint")
     assert [r for r in seen if r.method == "OPTIONS"] == []  # no preflight
     assert all("authorization" not in r.headers for r in seen)
     app.tab("memory")
@@ -236,10 +236,10 @@ def test_axe_finds_nothing(app: App, dark: bool) -> None:
     app.example(0)
     app.browser.value("document.getElementById('more').open = true")
     app.browser.value(Path(AXE).read_text())
-    found = app.browser.value(
+    violations = app.browser.value(
         "axe.run(document, {iframes: false}).then((r) => r.violations.map((v) => v.id))"
     )
-    assert found == []
+    assert violations == []
 
 
 def test_a_phone_scrolls_down_alone(app: App) -> None:

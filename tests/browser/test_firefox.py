@@ -23,8 +23,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def put(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Put]:
-    with put_together(tmp_path_factory.mktemp("app")) as found:
-        yield found
+    with put_together(tmp_path_factory.mktemp("app")) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_a_model_of_the_hub(app: AppPage, put: Put) -> None:
     app.settle()
     native = hfinspect.inspect("org/llama", endpoint=put.hub.endpoint)
     assert app.text("wrong") == ""
-    found = app.form()
-    assert (found["parameters"], found["source"]) == (native.parameters, "checkpoint")
+    form = app.form()
+    assert (form["parameters"], form["source"]) == (native.parameters, "checkpoint")
     assert [r for r in put.hub.meter.requests if r.method == "OPTIONS"] == []  # no preflight
     for kind in ("memory", "explain", "audit"):
         app.tab(kind)

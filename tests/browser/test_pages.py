@@ -155,14 +155,14 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
         }})()"""
         texts = browser.value(set_up)
         numbers = [int(text.rsplit(" ", 2)[-2].replace(",", "")) for text in texts]
-        found = hfinspect.memory(
+        memory = hfinspect.memory(
             MODELS / "llama-3-8b",
             context=data["contexts"][context],
             batch=data["batches"][batch],
             engine=engine,
             cache_dtype=dtype,
         )
-        main = found.main
+        main = memory.main
         assert main is not None and main.workspace is not None
         assert numbers == [main.weights, main.cache.nbytes, main.workspace.nbytes, main.total]
         assert browser.value("document.querySelectorAll('#sliders .curve path').length") == 3

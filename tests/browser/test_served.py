@@ -62,9 +62,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 def parameters(page: Page) -> int:
-    found = page.form()
-    assert isinstance(found, dict)
-    count = found["parameters"]
+    form = page.form()
+    assert isinstance(form, dict)
+    count = form["parameters"]
     assert isinstance(count, int)
     return count
 
@@ -193,10 +193,10 @@ def test_axe_finds_nothing(page: Page, dark: bool) -> None:
     page.click("#models button")
     page.browser.value("document.getElementById('more').open = true")
     page.browser.value(Path(AXE).read_text())
-    found = page.browser.value(
+    violations = page.browser.value(
         "axe.run(document, {iframes: false}).then((r) => r.violations.map((v) => v.id))"
     )
-    assert found == []
+    assert violations == []
 
 
 def test_a_phone_scrolls_down_alone(page: Page) -> None:

@@ -169,9 +169,11 @@ def test_exit_codes(sound: Path, broken: Path, tmp_path: Path) -> None:
 def test_one_line_a_finding(broken: Path) -> None:
     done = hfinspect("audit", broken, env={"COLUMNS": "60"})
     lines = [line for line in done.out.splitlines() if line.startswith(("error", "warn", "note"))]
-    found = [line for line in lines if "HI110" in line]
-    assert len(found) == 1
-    assert found[0].startswith("error    HI110  model-00002-of-00004.safetensors: the last 10 of")
+    matching = [line for line in lines if "HI110" in line]
+    assert len(matching) == 1
+    assert matching[0].startswith(
+        "error    HI110  model-00002-of-00004.safetensors: the last 10 of"
+    )
     assert "\u202e" not in done.out
     assert "\a" not in done.out
     summary = next(line for line in done.out.splitlines() if line.startswith("found"))
@@ -280,9 +282,9 @@ def test_no_progress_where_there_is_no_terminal(sound: Path) -> None:
 
 def test_rules_are_listed() -> None:
     """All of them, or those of --select and --ignore, in every format but those of findings."""
-    found = json.loads(hfinspect("audit", "--list", "-f", "json").out)["rules"]
-    assert [rule["code"] for rule in found] == list(rules())
-    assert list(found[0]) == ["code", "rule", "severity", "deep", "what", "why", "fix"]
+    listed_rules = json.loads(hfinspect("audit", "--list", "-f", "json").out)["rules"]
+    assert [rule["code"] for rule in listed_rules] == list(rules())
+    assert list(listed_rules[0]) == ["code", "rule", "severity", "deep", "what", "why", "fix"]
     some = hfinspect("audit", "--list", "--select", "HI32", "--ignore", "HI321", "-f", "csv")
     head, *rows = csv.reader(io.StringIO(some.out))
     assert head == ["code", "severity", "deep", "rule", "what", "why", "fix"]

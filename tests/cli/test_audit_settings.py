@@ -66,10 +66,10 @@ def test_a_baseline_that_is_none(text: str | None, said: str, broken: Path, tmp_
 
 def test_a_project_selects_ignores_and_sets_the_threshold(broken: Path, tmp_path: Path) -> None:
     target = broken.relative_to(tmp_path).as_posix()
-    found = json.loads(hfinspect("audit", target, "-f", "json", cwd=tmp_path).out)["results"][0][
+    findings = json.loads(hfinspect("audit", target, "-f", "json", cwd=tmp_path).out)["results"][0][
         "findings"
     ]
-    codes = sorted({finding["code"] for finding in found})
+    codes = sorted({finding["code"] for finding in findings})
     project = tmp_path / "pyproject.toml"
     project.write_text(f"[tool.hfinspect]\nignore = {json.dumps(codes)}\n")
     assert hfinspect("audit", target, cwd=tmp_path).code == 0

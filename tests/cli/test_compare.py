@@ -53,10 +53,10 @@ def test_what_if_next_to_what_is(models: Path) -> None:
     both = hfinspect(
         "compare", "./base", "./deeper", "--set", "num_hidden_layers=4", "-f", "json", cwd=models
     )
-    found = json.loads(both.out)
-    conforms(found, "comparison")
-    assert [len(one["overrides"]) for one in found["models"]] == [0, 1]
-    assert found["same_structure"]
+    document = json.loads(both.out)
+    conforms(document, "comparison")
+    assert [len(one["overrides"]) for one in document["models"]] == [0, 1]
+    assert document["same_structure"]
     assert hfinspect("compare", "./base", "--set", "no_such=1", cwd=models).code == 2
     described = " ".join(hfinspect("compare", "--help").out.split())
     assert "a single model is compared with itself, changed. Arguments:" in described
@@ -64,14 +64,14 @@ def test_what_if_next_to_what_is(models: Path) -> None:
 
 def test_json_of_three_is_as_the_schema_says(models: Path) -> None:
     done = hfinspect("compare", "./base", "./tuned", "./deeper", "--format", "json", cwd=models)
-    found = json.loads(done.out)
-    conforms(found, "comparison")
-    for model in found["models"]:
+    document = json.loads(done.out)
+    conforms(document, "comparison")
+    for model in document["models"]:
         conforms(model)
-    assert [model["target"] for model in found["models"]] == ["./base", "./tuned", "./deeper"]
-    assert [d["same_structure"] for d in found["differences"]] == [True, False]
-    assert (found["same_structure"], done.code) == (False, 1)
-    assert found["differences"][1]["config"]["num_hidden_layers"] == {"here": 4, "there": 6}
+    assert [model["target"] for model in document["models"]] == ["./base", "./tuned", "./deeper"]
+    assert [d["same_structure"] for d in document["differences"]] == [True, False]
+    assert (document["same_structure"], done.code) == (False, 1)
+    assert document["differences"][1]["config"]["num_hidden_layers"] == {"here": 4, "there": 6}
 
 
 @pytest.mark.parametrize("format_", ["markdown", "csv"])
@@ -126,13 +126,13 @@ def test_two_revisions_and_a_local_copy(hub: HubServer, tmp_path: Path) -> None:
         "json",
         env=hub.env(tmp_path),
     )
-    found = json.loads(done.out)
-    conforms(found, "comparison")
+    document = json.loads(done.out)
+    conforms(document, "comparison")
     assert done.code == 1
-    revised, copy = found["differences"]
+    revised, copy = document["differences"]
     assert [change["name"] for change in revised["changes"]] == ["extra.5.weight"]
     assert copy["same_structure"] is True
-    commits = [model["origin"]["commit"] for model in found["models"]]
+    commits = [model["origin"]["commit"] for model in document["models"]]
     assert commits == [repo.branches["main"], repo.branches["v2"], None]
 
 

@@ -71,8 +71,8 @@ def test_plain_commands_begin_before_the_parser_is_imported(hub: HubServer, tmp_
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found, parser = json.loads(done.stdout)
-    assert found == [[arguments[-1]] for arguments in PLAIN] + [[] for _ in OTHER]
+    modules, parser = json.loads(done.stdout)
+    assert modules == [[arguments[-1]] for arguments in PLAIN] + [[] for _ in OTHER]
     assert not parser
     # The list and the header for each, which nobody parses here; the config is in the header cache.
     assert hub.meter.count("hub") == 1 + 2 * len(PLAIN)

@@ -83,10 +83,10 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 def test_json_is_valid_by_its_schema() -> None:
     for command in ((BLOOM,), ("tensors", BLOOM)):
-        found = json.loads(hfinspect(*command, "--format", "json").out)
-        conforms(found)
-        assert found["parameters"] == 1_303_111_680
-    assert len(found["tensors"]) == 293
+        document = json.loads(hfinspect(*command, "--format", "json").out)
+        conforms(document)
+        assert document["parameters"] == 1_303_111_680
+    assert len(document["tensors"]) == 293
 
 
 def test_csv_carries_plain_numbers() -> None:
@@ -427,9 +427,9 @@ def test_a_hub_repo(hub: HubServer, tmp_path: Path) -> None:
     repo = hub.add("org/tiny", {"config.json": config, "model.safetensors": weights(tensors)})
     done = process(f"{hub.endpoint}/org/tiny", "-f", "json", env=hub.env(tmp_path))
     assert done.code == 0, done.err
-    found = json.loads(done.out)
-    conforms(found)
-    assert (found["parameters"], found["origin"]["commit"]) == (64, repo.sha)
+    document = json.loads(done.out)
+    conforms(document)
+    assert (document["parameters"], document["origin"]["commit"]) == (64, repo.sha)
     for target in ("org/tiny", "org/tiny@main", "hf://org/tiny", f"hf://org/tiny@{repo.sha}"):
         same = api.inspect(target, endpoint=hub.endpoint, token=False)
         assert (same.parameters, same.commit) == (64, repo.sha)
@@ -439,8 +439,8 @@ def test_a_hub_repo(hub: HubServer, tmp_path: Path) -> None:
 
 def test_a_name_without_a_slash_is_a_repo(hub: HubServer) -> None:
     hub.add("gpt2", {"config.json": b'{"model_type": "gpt2"}'})
-    found = api.inspect("gpt2", endpoint=hub.endpoint, token=False)
-    assert (found.origin.kind, found.parameters) == ("hub", 124_439_808)
+    inspection = api.inspect("gpt2", endpoint=hub.endpoint, token=False)
+    assert (inspection.origin.kind, inspection.parameters) == ("hub", 124_439_808)
 
 
 def test_a_local_path_wins_over_a_repo(hub: HubServer, tmp_path: Path) -> None:

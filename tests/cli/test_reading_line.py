@@ -68,8 +68,8 @@ def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
             capture_output=True,
             check=False,
         )
-        found = list(pool.map(lambda command: shown(hub, tmp_path, *command), commands))
-    for (out, sent), total in zip(found, commands.values(), strict=True):
+        screens = list(pool.map(lambda command: shown(hub, tmp_path, *command), commands))
+    for (out, sent), total in zip(screens, commands.values(), strict=True):
         assert out
         states = [int(done) for done in re.findall(rf"reading headers (\d+)/{total}", sent)]
         assert states

@@ -87,8 +87,8 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "readme.txt").write_text("no model")
     done = hfinspect("scan", tmp_path, "--recursive", "--quiet", "--no-cache", "--limit", "9")
-    found = [json.loads(line)["target"] for line in done.out.splitlines()]
-    assert [Path(target).relative_to(tmp_path).as_posix() for target in found] == [
+    targets = [json.loads(line)["target"] for line in done.out.splitlines()]
+    assert [Path(target).relative_to(tmp_path).as_posix() for target in targets] == [
         "a/inner",
         "b",
         "pipe",

@@ -66,13 +66,13 @@ def seeds(kind: str) -> list[bytes]:
 
 def mutants(kind: str, random: Random) -> Iterator[bytes]:
     """Without end. Text in archives is changed before it is packed."""
-    found = seeds(kind)
+    contents = seeds(kind)
     if kind in ("exported", "torchscript"):
         texts, pack = _texts(kind)
         while True:
             yield pack(_mutated(random.choice(texts), texts, random))
     while True:
-        yield _mutated(random.choice(found), found, random)
+        yield _mutated(random.choice(contents), contents, random)
 
 
 def _texts(kind: str) -> tuple[list[bytes], Callable[[bytes], bytes]]:

@@ -103,10 +103,10 @@ def main() -> None:
         importlib.import_module(module)
     for line in sys.stdin:
         file = line.strip()
-        found = ""
+        signs = ""
         for loader in loaders:
-            found = found or signs_of(folder, file, loader)
-        sys.stdout.write(f"{found}\n")
+            signs = signs or signs_of(folder, file, loader)
+        sys.stdout.write(f"{signs}\n")
         sys.stdout.flush()
 
 

@@ -109,9 +109,9 @@ def as_gguf_does(data: bytes) -> None:
             theirs = GGUFReader(file.name)
         except Exception:
             return  # it checks less and stops otherwise
-        found = [(t.name, tuple(int(n) for n in reversed(t.shape))) for t in theirs.tensors]
+        shapes = [(t.name, tuple(int(n) for n in reversed(t.shape))) for t in theirs.tensors]
     if not ours.findings:
-        assert [(t.name, t.shape) for t in ours.tensors] == found
+        assert [(t.name, t.shape) for t in ours.tensors] == shapes
 
 
 TARGETS: dict[str, Target] = {
@@ -134,7 +134,7 @@ TARGETS: dict[str, Target] = {
 
 def seeds() -> list[bytes]:
     """Small sound files of every kind, and some that are no files at all."""
-    found = [
+    contents = [
         content
         for base in ("single", "torch", "gguf", "adapter")
         for content in made(base).values()
@@ -148,7 +148,7 @@ def seeds() -> list[bytes]:
     attributes = lzma.decompress(base64.b64decode(packed))
     tars = [s.data for s in odd() if s.category == "odd archives"]
     return [
-        *found,
+        *contents,
         *tars,
         attributes,
         template,

@@ -70,7 +70,7 @@ def compress(wheel: Path) -> None:
 def pack(folder: Path) -> bytes:
     """All traces of a folder, in blocks: what is alike stands together."""
     traces = [(file.stem, json.loads(file.read_bytes())) for file in folder.glob("*.json")]
-    traces.sort(key=lambda found: (found[1]["library"], found[1]["category"], found[0]))
+    traces.sort(key=lambda pair: (pair[1]["library"], pair[1]["category"], pair[0]))
     lines = [(name, name.encode() + b"\t" + _json(trace) + b"\n") for name, trace in traces]
     heads, blocks = [], b""
     for some in _blocks(lines):

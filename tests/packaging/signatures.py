@@ -19,13 +19,13 @@ FILE = Path(__file__).with_name("signatures.txt")
 
 def lines() -> list[str]:
     """All public names in order, one line for each function, field, method and error."""
-    found: list[str] = []
+    rows: list[str] = []
     for name in sorted(set(hfinspect.__all__) - {"__version__", "errors"}):
-        found += described(name, getattr(hfinspect, name))
+        rows += described(name, getattr(hfinspect, name))
     for name, value in sorted(vars(hfinspect.errors).items()):
         if isinstance(value, type) and issubclass(value, hfinspect.HfinspectError):
-            found.append(f"errors.{name}({value.__mro__[1].__name__}) kind={value.kind!r}")
-    return found
+            rows.append(f"errors.{name}({value.__mro__[1].__name__}) kind={value.kind!r}")
+    return rows
 
 
 def described(name: str, value: Any) -> Iterator[str]:
@@ -63,17 +63,17 @@ def methods(name: str, value: type) -> Iterator[str]:
     for attribute in sorted(dir(value)):
         if attribute.startswith("_") or attribute in getattr(value, "__dataclass_fields__", ()):
             continue
-        found = inspect.getattr_static(value, attribute)
+        member = inspect.getattr_static(value, attribute)
         owner = next(cls for cls in value.__mro__ if attribute in vars(cls))
         if not owner.__module__.startswith("hfinspect") or attribute in getattr(
             value, "_fields", ()
         ):
             continue
-        if isinstance(found, (classmethod, staticmethod)):
-            found = found.__func__
-        if inspect.isfunction(found):
-            yield f"{name}.{attribute}{inspect.signature(found)}"
-        elif not hasattr(found, "_value_"):
+        if isinstance(member, (classmethod, staticmethod)):
+            member = member.__func__
+        if inspect.isfunction(member):
+            yield f"{name}.{attribute}{inspect.signature(member)}"
+        elif not hasattr(member, "_value_"):
             yield f"{name}.{attribute}"
 
 

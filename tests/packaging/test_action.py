@@ -77,7 +77,7 @@ def test_findings_fail_the_job_and_are_reported(program: Path, broken: Path) -> 
     assert done.sarif is not None
     runs = done.sarif["runs"]
     assert isinstance(runs, list)
-    codes = {found["ruleId"][:3] for run in runs for found in run["results"]}
+    codes = {result["ruleId"][:3] for run in runs for result in run["results"]}
     assert codes == {"HI1"}
     assert done.outputs["sarif"].endswith("found.sarif")
 

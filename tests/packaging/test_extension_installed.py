@@ -131,5 +131,5 @@ def test_hf_installs_and_runs_it(
     call(hf, "extensions", "install", "hfinspect/hf-inspect", cwd=tmp_path, env=env)
     listed = call(hf, "extensions", "list", cwd=tmp_path, env=env)
     assert "inspect" in listed
-    found = call(hf, "inspect", ROOT / "fixtures" / "models" / "gpt2", cwd=tmp_path, env=env)
-    assert "124 M parameters" in found
+    output = call(hf, "inspect", ROOT / "fixtures" / "models" / "gpt2", cwd=tmp_path, env=env)
+    assert "124 M parameters" in output

@@ -58,8 +58,8 @@ def test_the_wheel_holds_the_package_alone(distributions: tuple[Path, Path]) -> 
 def test_a_family_that_is_data(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"_class_name": "AutoencoderTiny"}')
     program = scripts(installed) / "hfinspect"
-    found = json.loads(call(program, tmp_path, "--format", "json", cwd=tmp_path))
-    assert found["parameters"] == 2_445_063
+    document = json.loads(call(program, tmp_path, "--format", "json", cwd=tmp_path))
+    assert document["parameters"] == 2_445_063
     assert "AutoencoderTiny" in call(program, "architectures", "AutoencoderTiny", cwd=tmp_path)
 
 
@@ -67,8 +67,8 @@ def test_both_programs(installed: Path, tmp_path: Path) -> None:
     for name in ("hfinspect", "hf-inspect"):
         program = scripts(installed) / name
         assert call(program, "--version", cwd=tmp_path).startswith("hfinspect ")
-        found = json.loads(call(program, MODEL, "--format", "json", cwd=tmp_path))
-        assert found["parameters"] == 124_439_808
+        document = json.loads(call(program, MODEL, "--format", "json", cwd=tmp_path))
+        assert document["parameters"] == 124_439_808
         assert call(program, "--help", cwd=tmp_path).count(f"Usage: {name} ") == 1
 
 

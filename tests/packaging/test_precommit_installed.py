@@ -68,5 +68,5 @@ def test_sound_and_broken(hooks: Path, tmp_path: Path) -> None:
 
     (folder / "large" / "model.safetensors").write_bytes(b"\xff" * 64)
     git(folder, "add", "-A")
-    found = call(*command, "--all-files", cwd=folder, env=home, code=1)
-    assert "Failed" in found and "HI1" in found and "large" in found
+    output = call(*command, "--all-files", cwd=folder, env=home, code=1)
+    assert "Failed" in output and "HI1" in output and "large" in output

@@ -153,7 +153,7 @@ zipfile:os.system
 
 def samples() -> list[Sample]:
     """All of them, each proved with Python 3.11, torch 2.13, NumPy 2.4, joblib 1.6, SciPy 1.17."""
-    found: list[Sample] = []
+    every: list[Sample] = []
     for part in (
         _direct,
         _paths,
@@ -167,8 +167,8 @@ def samples() -> list[Sample]:
         _arrays,
         archives,
     ):
-        found += part()
-    return found
+        every += part()
+    return every
 
 
 _FILES = (

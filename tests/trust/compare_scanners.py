@@ -45,10 +45,12 @@ def corpus() -> tuple[list[tuple[str, str, bytes]], dict[str, str]]:
 def ask_hfinspect(folder: Path) -> str:
     """An error of any rule counts as flagged, as for a build that fails on errors."""
     try:
-        found = hfinspect.audit(str(folder))
+        audit_result = hfinspect.audit(str(folder))
     except NothingToInspectError:
         return "silent"
-    return "flagged" if any(item.severity == "error" for item in found.findings) else "silent"
+    return (
+        "flagged" if any(item.severity == "error" for item in audit_result.findings) else "silent"
+    )
 
 
 def ask_others(root: Path, files: Sequence[tuple[str, str, bytes]]) -> dict[str, Answers]:
@@ -61,8 +63,8 @@ def ask_others(root: Path, files: Sequence[tuple[str, str, bytes]]) -> dict[str,
         check=True,
         env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
     )
-    found: dict[str, Answers] = json.loads(done.stdout)
-    return found
+    answers: dict[str, Answers] = json.loads(done.stdout)
+    return answers
 
 
 def table(answers: Mapping[str, Answers], groups: Mapping[str, str], prefix: str) -> str:
@@ -81,9 +83,9 @@ def table(answers: Mapping[str, Answers], groups: Mapping[str, str], prefix: str
 
 def _row(title: str, keys: Sequence[str], answers: Mapping[str, Answers]) -> str:
     cells = [title, str(len(keys))]
-    for found in answers.values():
-        flagged = sum(found[key] == "flagged" for key in keys)
-        unread = sum(found[key] == "unread" for key in keys)
+    for answers_of_one in answers.values():
+        flagged = sum(answers_of_one[key] == "flagged" for key in keys)
+        unread = sum(answers_of_one[key] == "unread" for key in keys)
         cells.append(f"{flagged} + {unread}" if unread else str(flagged))
     return "| " + " | ".join(cells) + " |"
 

@@ -22,7 +22,7 @@ def main(target: Path) -> None:
 
     v1: Any = tf.compat.v1
     v1.disable_eager_execution()
-    found = {}
+    files = {}
     for title in ("initialisation", "signature", "function"):
         graph = v1.Graph()
         with graph.as_default(), v1.Session() as session:
@@ -53,8 +53,8 @@ def main(target: Path) -> None:
                 builder.save()
                 content = (folder / "saved_model.pb").read_bytes()
         packed = lzma.compress(content, lzma.FORMAT_ALONE)
-        found[title] = base64.b64encode(packed).decode()
-    text = json.dumps({"made_by": {"tensorflow": tf.__version__}, "files": found}, indent=1)
+        files[title] = base64.b64encode(packed).decode()
+    text = json.dumps({"made_by": {"tensorflow": tf.__version__}, "files": files}, indent=1)
     target.write_text(text + "\n", encoding="utf-8")
 
 

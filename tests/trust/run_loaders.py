@@ -44,10 +44,10 @@ def load_joblib(file: str) -> None:
 def load_numpy(file: str) -> None:
     import numpy as np
 
-    found = np.load(file, allow_pickle=True)
-    if hasattr(found, "files"):
-        for name in found.files:
-            found[name]
+    value = np.load(file, allow_pickle=True)
+    if hasattr(value, "files"):
+        for name in value.files:
+            value[name]
 
 
 def load_torch(file: str) -> None:
@@ -215,8 +215,8 @@ def load_gguf_template(file: str) -> None:
 
 
 def load_config_template(file: str) -> None:
-    found = json.loads(Path(file).read_text())["chat_template"]
-    render(found if isinstance(found, str) else found[0]["template"])
+    template = json.loads(Path(file).read_text())["chat_template"]
+    render(template if isinstance(template, str) else template[0]["template"])
 
 
 def load_peft(file: str) -> None:
@@ -360,8 +360,8 @@ def main() -> None:
     import torch  # noqa: F401
 
     root = Path(sys.argv[1])
-    found = {key: run_one(root / key, file, loader) for key, file, loader in json.load(sys.stdin)}
-    sys.stdout.write(json.dumps(found))
+    signs = {key: run_one(root / key, file, loader) for key, file, loader in json.load(sys.stdin)}
+    sys.stdout.write(json.dumps(signs))
 
 
 if __name__ == "__main__":

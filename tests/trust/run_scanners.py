@@ -27,19 +27,19 @@ ANSWERS = ("silent", "flagged", "unread")
 def ask_picklescan(path: str) -> str:
     from picklescan.scanner import scan_file_path
 
-    found = scan_file_path(path)
-    if found.issues_count:
+    result = scan_file_path(path)
+    if result.issues_count:
         return "flagged"
-    return "unread" if found.scan_err else "silent"
+    return "unread" if result.scan_err else "silent"
 
 
 def ask_modelscan(path: str) -> str:
     from modelscan.modelscan import ModelScan
 
-    found = ModelScan().scan(path)
-    if found["summary"]["total_issues"]:
+    result = ModelScan().scan(path)
+    if result["summary"]["total_issues"]:
         return "flagged"
-    return "unread" if found["errors"] else "silent"
+    return "unread" if result["errors"] else "silent"
 
 
 def ask_fickling(path: str) -> str:
@@ -87,13 +87,13 @@ def main() -> None:
     for warm in ("picklescan.scanner", "modelscan.modelscan", "fickling.loader"):
         __import__(warm)
     root, manifest = Path(sys.argv[1]), json.load(sys.stdin)
-    found = {
+    verdicts = {
         f"{scanner} {version(scanner)}": {
             key: ask(scanner, str(root / key / file)) for key, file in manifest
         }
         for scanner in SCANNERS
     }
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(verdicts))
 
 
 if __name__ == "__main__":

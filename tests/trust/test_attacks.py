@@ -48,18 +48,18 @@ def test_attack_whatever_runs_code_is_an_error(category: str, tmp_path: Path) ->
 def _errors(sample: Sample, folder: Path) -> set[str]:
     path = folder / sample.file
     path.write_bytes(sample.data)
-    found = hfinspect.audit(str(folder))
+    audit_result = hfinspect.audit(str(folder))
     path.unlink()
     assert not (folder / "canary").exists()
-    return {item.code for item in found.findings if item.severity == "error"} & JUDGED
+    return {item.code for item in audit_result.findings if item.severity == "error"} & JUDGED
 
 
 @pytest.mark.parametrize("sample", list(allowed()), ids=lambda sample: str(sample.title))
 def test_what_runs_where_the_user_allows_it_is_a_warning(sample: Sample, tmp_path: Path) -> None:
     (tmp_path / sample.file).parent.mkdir(exist_ok=True)
     (tmp_path / sample.file).write_bytes(sample.data)
-    found = hfinspect.audit(str(tmp_path)).findings
-    codes = {f.code for f in found if f.severity == "warning"}
+    findings = hfinspect.audit(str(tmp_path)).findings
+    codes = {f.code for f in findings if f.severity == "warning"}
     assert codes & {"HI404", "HI406", "HI416", "HI418"}
 
 
@@ -77,12 +77,14 @@ def test_no_file_that_a_library_saves_is_an_error(library: str, tmp_path: Path) 
         path = tmp_path / Path(name).name
         path.write_bytes(content)
         try:
-            found = hfinspect.audit(str(tmp_path))
+            audit_result = hfinspect.audit(str(tmp_path))
         except NothingToInspectError:
             continue  # numbers alone, in NumPy's format
         finally:
             path.unlink()
         alarms += [
-            (name, item.code, item.text) for item in found.findings if item.severity == "error"
+            (name, item.code, item.text)
+            for item in audit_result.findings
+            if item.severity == "error"
         ]
     assert alarms == []

@@ -32,7 +32,7 @@ from .evil import EVIL_PICKLE
 from .odd_spellings import odd
 
 
-def found(folder: Path) -> dict[tuple[str, str | None], str]:
+def severities(folder: Path) -> dict[tuple[str, str | None], str]:
     """(code, file) -> severity"""
     return {(f.code, f.file): f.severity for f in hfinspect.audit(folder).findings}
 
@@ -44,7 +44,7 @@ def test_unpacking_is_bounded(press: object, tmp_path: Path) -> None:
     piece = press(bytes(20 * 1024 * 1024))  # type: ignore[operator]
     (tmp_path / "m.joblib").write_bytes(piece * 10)
     begin = time.monotonic()
-    assert found(tmp_path)["HI403", "m.joblib"] in ("warning", "error")
+    assert severities(tmp_path)["HI403", "m.joblib"] in ("warning", "error")
     assert time.monotonic() - begin < 10
 
 

@@ -155,9 +155,9 @@ def test_each_is_an_error(part: int, tmp_path: Path) -> None:
     for title, file, data in SAMPLES[part::3]:
         path = tmp_path / file
         path.write_bytes(data)
-        found = hfinspect.audit(tmp_path).findings
+        findings = hfinspect.audit(tmp_path).findings
         path.unlink()
-        codes = {item.code for item in found if item.severity == "error"}
+        codes = {item.code for item in findings if item.severity == "error"}
         if not codes & {"HI401", "HI403", "HI415"}:
             missed.append((title, codes))
     assert missed == []

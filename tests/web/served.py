@@ -80,9 +80,9 @@ class Server:
                 connection.putheader(name, value)
         connection.endheaders(body)
         reply = connection.getresponse()
-        found = Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
+        answer = Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
         connection.close()
-        return found
+        return answer
 
     def ask(self, target: object, kind: str = "report", name: str = "q", **more: Any) -> Any:
         """The answer to a question."""

@@ -40,8 +40,8 @@ def test_any_question_gets_an_answer(question: dict[str, Any], kind: str, known:
         question["target"] = "./" + question["target"]  # and not the name of a repo
     if isinstance(question.get("other"), str):
         question["other"] = "./" + question["other"]
-    found = json.loads(answer(json.dumps(question)))
-    assert ("error" in found) != ("html" in found)
+    document = json.loads(answer(json.dumps(question)))
+    assert ("error" in document) != ("html" in document)
 
 
 @settings(max_examples=100)
@@ -67,9 +67,9 @@ def test_a_question_has_a_bound() -> None:
 
 def test_a_config_is_the_limit_of_no_other_error() -> None:
     for config in ("", "[]", "{", "null", '{"model_type": 1}', '{"model_type": "none"}'):
-        found = json.loads(answer(json.dumps({"target": {"config": config}})))
-        assert found["error"]
-        assert found["hint"]
+        document = json.loads(answer(json.dumps({"target": {"config": config}})))
+        assert document["error"]
+        assert document["hint"]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_next_answer_costs_so_many_calls(name: str, kind: str, thousands: int)
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        found = answer(question)
+        text = answer(question)
     finally:
         sys.setprofile(before)
-    assert "error" not in json.loads(found)
+    assert "error" not in json.loads(text)
     assert count < thousands * 1000

@@ -128,16 +128,16 @@ def test_a_private_model_by_the_own_login(place: Place) -> None:
 
 
 def test_what_is_there_with_sizes(place: Place) -> None:
-    found = {item["name"]: item for item in place.server.request("/shelf", b"").json}
+    items = {item["name"]: item for item in place.server.request("/shelf", b"").json}
     size = sum(map(len, model_files().values()))
-    assert found[str(place.models / "org" / "mine")]["nbytes"] == size
-    assert found["org/cached"] == {
+    assert items[str(place.models / "org" / "mine")]["nbytes"] == size
+    assert items["org/cached"] == {
         "name": "org/cached",
         "target": f"org/cached@{'c' * 40}",
         "place": "cache",
         "nbytes": size,
     }
-    assert str(place.models / "link") not in found
+    assert str(place.models / "link") not in items
 
 
 @pytest.mark.parametrize(
@@ -409,9 +409,9 @@ def test_a_dropped_file_is_sent_in_parts(place: Place) -> None:
         part = files[wanted["name"].removeprefix("mine/")][wanted["start"] : wanted["stop"]]
         sent += len(part)
     asking.join(60)
-    found = json.loads(answers[0]["json"])
+    document = json.loads(answers[0]["json"])
     assert 0 < sent <= sum(map(len, files.values()))
-    assert (found["parameters"], found["source"]) == (SMALL.parameters, "checkpoint")
+    assert (document["parameters"], document["source"]) == (SMALL.parameters, "checkpoint")
 
 
 @pytest.mark.parametrize(
