@@ -34,9 +34,9 @@ def disagreements(facts: TokenizerFacts, name: str, config: str) -> Iterator[Fin
 
 def _rows(facts: TokenizerFacts) -> Iterator[Finding]:
     tokens = facts.vocabulary
-    if tokens.beyond and tokens.rows is not None and tokens.highest is not None:
-        have = "id has" if tokens.beyond == 1 else "ids have"
-        text = f"{tokens.beyond:,} {have} no row; the highest is {tokens.highest:,}"
+    if tokens.ids_without_row and tokens.rows is not None and tokens.highest is not None:
+        have = "id has" if tokens.ids_without_row == 1 else "ids have"
+        text = f"{tokens.ids_without_row:,} {have} no row; the highest is {tokens.highest:,}"
         expected = f"below {tokens.rows:,}, the {tokens.rows_by}"
         text = f"{text}, expected {expected}"
         yield Finding("tokenizer-beyond-vocabulary", text, tokens.file, severity="error")

@@ -54,8 +54,8 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
         keys = ("position_buckets", "max_relative_positions")
-        said = (c.dim(key, default=-1, minimum=-1) for key in keys)
-        count = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
+        dims = (c.dim(key, default=-1, minimum=-1) for key in keys)
+        count = next((size for size in dims if size >= 1), None) or c.dim("max_position_embeddings")
         at, kind = Component.ATTENTION, "relative_position"
         encoder.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
     if "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none"):

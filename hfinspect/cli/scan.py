@@ -204,7 +204,7 @@ def scan(
                 "is not among the columns of the rows",
                 expected="--columns with it; --on for those of memory",
             )
-        job = replace(job, sort=sort, named=(*job.named, str(sort)))
+        job = replace(job, sort=sort, pinned=(*job.pinned, str(sort)))
     if totals_only:
         plan.say("the parameters are the Hub's own report, not counted by hfinspect")
     if shard is not None and not into_folder:
@@ -288,13 +288,13 @@ def _reported(
         raise UsageError("--totals-only", "has its own columns, without audit and memory")
     chosen = chosen_columns(columns, totals=True)
     work = Reported(scan_options, chosen, refresh)
-    named_too = (*chosen, *_named(columns))
+    pinned = (*chosen, *_named(columns))
     if not query:
         targets = named_targets(text, False, limit)
         total = sum(1 for _ in targets)
-        return Job(targets, total, work, chosen, named=named_too, options=scan_options)
+        return Job(targets, total, work, chosen, pinned=pinned, options=scan_options)
     list_from = partial(hub_targets, scan_options, query, limit, work.expand)
-    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=scan_options)
+    return Job(list_from(), limit, work, chosen, query, list_from, pinned, options=scan_options)
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -334,7 +334,7 @@ def _inspected(
             f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
         )
     work = RowWork(scan_options, chosen, bool(audits), refresh, request)
-    named_too = (*audits, *of_memory, *_named(columns))
+    pinned = (*audits, *of_memory, *_named(columns))
     if query:
         expand = ("sha", "siblings", "private", *INFO)
         list_from = partial(hub_targets, scan_options, query, limit, expand)
@@ -345,12 +345,12 @@ def _inspected(
             chosen,
             query,
             list_from,
-            named_too,
+            pinned,
             options=scan_options,
             memory_request=request,
         )
     targets = named_targets(text, recursive, limit)
     total = sum(1 for _ in targets)  # a list that is none is refused before anything is asked
     return Job(
-        targets, total, work, chosen, named=named_too, options=scan_options, memory_request=request
+        targets, total, work, chosen, pinned=pinned, options=scan_options, memory_request=request
     )

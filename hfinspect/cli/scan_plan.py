@@ -103,7 +103,7 @@ class ScanPlan:
 class Job:
     """What is scanned. ``total`` is None where the number is not known; ``query`` says that the
     items are the Hub's list, whose order changes between two runs, and ``list_from`` begins it at a
-    place; ``named`` are the columns that the user named, which a table never leaves out; ``sort``
+    place; ``pinned`` are the columns that the user named, which a table never leaves out; ``sort``
     is the column that rows are sorted by when all are there."""
 
     items: Iterable[Item]
@@ -112,7 +112,7 @@ class Job:
     columns: tuple[str, ...]
     query: HubQuery | None = None
     list_from: Callable[[ListPlace], Iterable[Item]] | None = None
-    named: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
     sort: str | None = None
     options: ScanOptions | None = None
     memory_request: MemoryRequest | None = None

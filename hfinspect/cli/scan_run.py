@@ -127,7 +127,7 @@ def _as_document(plan: ScanPlan, job: Job, executor: Executor | None, tally: Tal
 
     rows: list[ScanRow] = []
     laid_out = (
-        _page if plan.format_ == "html" else lambda rows, job: lay_out(rows, job.types, job.named)
+        _page if plan.format_ == "html" else lambda rows, job: lay_out(rows, job.types, job.pinned)
     )
     try:
         rows.extend(followed(plan, job, executor, tally))
@@ -150,7 +150,7 @@ def _page(rows: list[ScanRow], job: Job) -> Document:
         usual = [] if count else [card for count, card in LINES if count == 1]
         sizes = {name: card.nbytes for name, card in cards().items()}
         sized = Sized(name, sizes, tuple(usual))
-    return lay_out(rows, job.types, meanings(), job.named, sized)
+    return lay_out(rows, job.types, meanings(), job.pinned, sized)
 
 
 def _to_stream(

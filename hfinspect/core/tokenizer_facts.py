@@ -39,7 +39,7 @@ class AddedToken(JsonForm):
 
 
 @dataclass(frozen=True)
-class Vocabulary(JsonForm):
+class Vocabulary(JsonForm, names={"ids_without_row": "beyond"}):
     """The tokens of a tokenizer and the rows that the model has for them.
 
     Fields:
@@ -58,7 +58,7 @@ class Vocabulary(JsonForm):
         rows_by: the tensor or config key that gives the rows
         head_rows [rows]: of an output head of its own; None where it has none
         padding [rows]: rows after the highest id; None if either number is unknown
-        beyond [ids]: ids without a row; None if either number is unknown
+        ids_without_row [ids]: ids without a row; None if either number is unknown
     """
 
     file: str | None = None
@@ -76,7 +76,7 @@ class Vocabulary(JsonForm):
     rows_by: str = ""
     head_rows: int | None = None
     padding: int | None = None
-    beyond: int | None = None
+    ids_without_row: int | None = None
 
 
 @dataclass(frozen=True)

@@ -199,9 +199,9 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
         control = types.get("control", 0)
         numbers = max(control + types.get("user_defined", 0), numbers[0]), control
         unused = types.get("unused", 0)
-    padding = beyond = None
+    padding = without_row = None
     if rows is not None and highest is not None:
-        beyond = sum(number >= rows for number in ids)
+        without_row = sum(number >= rows for number in ids)
         padding = max(rows - highest - 1, 0) if complete or model.gguf else None
     return Vocabulary(
         file=file,
@@ -219,7 +219,7 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
         rows_by=rows_by,
         head_rows=head_rows(model.inspection),
         padding=padding,
-        beyond=beyond,
+        ids_without_row=without_row,
     )
 
 

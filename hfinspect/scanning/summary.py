@@ -54,7 +54,7 @@ class _ByValue:
 
     def __init__(self) -> None:
         self.values: dict[str, list[int]] = {}
-        self.beyond, self.without = [0, 0], [0, 0]
+        self.others, self.without = [0, 0], [0, 0]
 
     def add(self, value: str | None, parameters: int) -> None:
         if not value:
@@ -64,18 +64,18 @@ class _ByValue:
         elif len(self.values) < MAX_VALUES:
             sums = self.values[value] = [0, 0]
         else:
-            sums = self.beyond
+            sums = self.others
         sums[0] += 1
         sums[1] += parameters
 
     def groups(self, column: str) -> RowGroups:
         ordered = sorted(self.values.items(), key=lambda one: (-one[1][0], one[0]))
-        rest = [self.beyond, *(sums for _, sums in ordered[MOST:])]
+        rest = [self.others, *(sums for _, sums in ordered[MOST:])]
         return RowGroups(
             column=column,
             groups=tuple(RowGroup(clean(name, MAX_NAME), *sums) for name, sums in ordered[:MOST]),
             different=len(self.values),
-            bounded=self.beyond[0] > 0,
+            bounded=self.others[0] > 0,
             others=RowGroup("others", sum(n for n, _ in rest), sum(size for _, size in rest)),
             without=RowGroup("none", *self.without),
         )

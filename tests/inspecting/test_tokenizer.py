@@ -51,14 +51,14 @@ def test_rows_are_those_of_the_header(tmp_path: Path) -> None:
         32,
     )
     assert vocabulary.rows_by == "rows of model.embed_tokens.weight"
-    assert (vocabulary.padding, vocabulary.beyond, vocabulary.unused) == (0, 0, 0)
+    assert (vocabulary.padding, vocabulary.ids_without_row, vocabulary.unused) == (0, 0, 0)
     by_config = hfinspect.tokenizer(tmp_path, source="config").vocabulary
     assert (by_config.rows, by_config.head_rows) == (32, 32)
 
 
 def test_ids_beyond_the_table(tmp_path: Path) -> None:
     facts = hfinspect.tokenizer(folder_of(tmp_path, added_tokens={"<a>": 32, "<b>": 40}))
-    assert (facts.vocabulary.highest, facts.vocabulary.beyond) == (40, 2)
+    assert (facts.vocabulary.highest, facts.vocabulary.ids_without_row) == (40, 2)
     assert rules(facts) == ["tokenizer-beyond-vocabulary"]
     assert facts.findings[0].severity == "error"
     assert "HI314" in {one.code for one in hfinspect.audit(tmp_path).findings}
@@ -85,7 +85,7 @@ def test_special_ids(
 
 
 @pytest.mark.parametrize(
-    ("config", "found"),
+    ("config", "severities"),
     [
         ({"max_position_embeddings": 256}, {"rope-context": "warning"}),
         ({"max_position_embeddings": 128}, {}),
@@ -98,7 +98,7 @@ def test_special_ids(
     ],
 )
 def test_the_context_that_positions_reach(
-    tmp_path: Path, config: dict[str, Any], found: dict[str, str]
+    tmp_path: Path, config: dict[str, Any], severities: dict[str, str]
 ) -> None:
     rope: dict[str, Any] = {
         "rope_type": config.pop("type", "yarn"),
@@ -114,7 +114,7 @@ def test_the_context_that_positions_reach(
         tokenizer_config={"model_max_length": length},
     )
     facts = hfinspect.tokenizer(tmp_path, source="config")
-    assert {one.rule: one.severity for one in facts.findings} == found
+    assert {one.rule: one.severity for one in facts.findings} == severities
     assert facts.context.config == config["max_position_embeddings"]
 
 
@@ -187,7 +187,7 @@ def test_a_gguf_file_with_more_tokens_than_rows(tmp_path: Path) -> None:
     writer.tensor("token_embd.weight", (96, 16), 0, 0)
     (tmp_path / "m.gguf").write_bytes(writer.bytes(96 * 16 * 4))
     facts = hfinspect.tokenizer(tmp_path / "m.gguf")
-    assert (facts.vocabulary.rows, facts.vocabulary.beyond) == (96, 4)
+    assert (facts.vocabulary.rows, facts.vocabulary.ids_without_row) == (96, 4)
     assert rules(facts) == ["tokenizer-beyond-vocabulary", "rope-context"]
     assert {one.role: one.tokenizer for one in facts.special} == {"eos": (2,), "eot": (7,)}
     assert [(one.name, one.file) for one in facts.templates] == [("tool_use", "m.gguf")]
@@ -218,7 +218,7 @@ def test_types_of_a_gguf_files_tokens(tmp_path: Path, order: str) -> None:
         "unused": 28,
         "byte": 1,
     }
-    assert (tokens.added, tokens.special, tokens.unused, tokens.beyond) == (70, 40, 28, 5)
+    assert (tokens.added, tokens.special, tokens.unused, tokens.ids_without_row) == (70, 40, 28, 5)
     assert rules(facts) == ["tokenizer-beyond-vocabulary", "token-id"]
     codes = {one.code: one.text for one in hfinspect.audit(tmp_path / "m.gguf").findings}
     assert codes["HI314"] == "its highest id is 1,999"
@@ -320,7 +320,7 @@ def test_each_tokenizer_of_a_pipeline(tmp_path: Path) -> None:
     assert [(one.rule, one.severity, one.file) for one in first.findings] == [
         ("special-ids-differ", "note", "text_encoder/config.json")
     ]
-    assert (third.vocabulary.tokens, third.vocabulary.beyond) == (154, 4)
+    assert (third.vocabulary.tokens, third.vocabulary.ids_without_row) == (154, 4)
     assert rules(third) == ["tokenizer-beyond-vocabulary"]
     alone = hfinspect.tokenizer(tmp_path, file="tokenizer_3")
     assert (alone.component, alone.vocabulary) == ("tokenizer_3", third.vocabulary)
@@ -355,10 +355,10 @@ def test_a_processor_of_a_pipeline_is_for_its_text_encoder(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("rows", "found"), [(56, {}), (55, {"HI314"}), (60, {"HI316"}), (None, {})]
+    ("rows", "expected"), [(56, {}), (55, {"HI314"}), (60, {"HI316"}), (None, {})]
 )
 def test_an_audit_counts_the_pieces_as_the_class_does(
-    tmp_path: Path, rows: int | None, found: set[str]
+    tmp_path: Path, rows: int | None, expected: set[str]
 ) -> None:
     spiece = json.loads((FOLDER.parent / "vocabularies" / "pieces.json").read_text("utf-8"))
     config = {"model_type": "xlm-roberta", "vocab_size": rows}
@@ -370,7 +370,7 @@ def test_an_audit_counts_the_pieces_as_the_class_does(
     }
     write(files, tmp_path)
     codes = {one.code for one in hfinspect.audit(tmp_path).findings}
-    assert codes & {"HI314", "HI316"} == set(found)
+    assert codes & {"HI314", "HI316"} == set(expected)
 
 
 def test_a_named_token_that_no_list_has_needs_a_row(tmp_path: Path) -> None:
@@ -450,7 +450,7 @@ def test_what_code_adds_to_ranks_is_unknown(tmp_path: Path, rows: int) -> None:
     tokens = facts.vocabulary
     assert (tokens.kind, tokens.base, tokens.highest) == ("tiktoken", 256, 255)
     assert (tokens.tokens, tokens.padding, tokens.unused) == (None, None, None)
-    assert tokens.beyond == max(256 - rows, 0)
+    assert tokens.ids_without_row == max(256 - rows, 0)
     assert ("tokenizer-beyond-vocabulary" in rules(facts)) == (rows == 200)
 
 
@@ -486,7 +486,7 @@ def test_a_model_that_is_not_known_hides_no_tokenizer(tmp_path: Path) -> None:
     folder_of(tmp_path, config={"model_type": "nothing", "vocab_size": 30})
     (tmp_path / "model.safetensors").unlink()
     facts = hfinspect.tokenizer(tmp_path)
-    assert (facts.vocabulary.rows, facts.vocabulary.beyond) == (30, 2)
+    assert (facts.vocabulary.rows, facts.vocabulary.ids_without_row) == (30, 2)
     assert rules(facts) == ["tokenizer-beyond-vocabulary", "no-model"]
 
 

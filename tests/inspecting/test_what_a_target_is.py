@@ -80,7 +80,7 @@ def test_a_repo_of_models_names_one_by_its_address(hub: HubServer, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("files", "found"),
+    ("files", "models"),
     [
         (["a/config.json", "b/config.json"], ["a", "b"]),
         (["a/config.json", "a/model.safetensors", "a/b/model.safetensors"], ["a"]),
@@ -99,8 +99,8 @@ def test_a_repo_of_models_names_one_by_its_address(hub: HubServer, tmp_path: Pat
         ([], []),
     ],
 )
-def test_models_below(files: list[str], found: list[str]) -> None:
-    assert models_below(files) == found
+def test_models_below(files: list[str], models: list[str]) -> None:
+    assert models_below(files) == models
 
 
 # ---- configs of other libraries

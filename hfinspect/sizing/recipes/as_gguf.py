@@ -88,12 +88,12 @@ class _Layer(NamedTuple):
     is None where they are those of this place alone."""
 
     layer: int | None
-    named: Mapping[str, list[int]]
+    numbers_of: Mapping[str, list[int]]
 
     def at(self, layer: int | None) -> Iterator[tuple[str, list[int]]]:
         """The same in another layer."""
         prefix, other = f"blk.{self.layer}.", f"blk.{layer}."
-        for name, numbers in self.named.items():
+        for name, numbers in self.numbers_of.items():
             side, is_own, rest = name.partition(prefix)  # of the encoder or the decoder, or neither
             if self.layer is not None and layer != self.layer and is_own and side in _SIDES:
                 yield side + other + rest, numbers
