@@ -90,11 +90,11 @@ def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInf
 
 
 def _sized(
-    shape: tuple[int, ...], role: Role, dt: str | None, packed: Packed | None, dtype: str | None
+    shape: tuple[int, ...], role: Role, dtype: str | None, packed: Packed | None, usual: str | None
 ) -> tuple[str | None, int, int, int | None]:
     """Dtype, parameters, elements and bytes of a predicted tensor."""
     elements = prod(shape)
-    stored_dtype = dt or dtype
+    stored_dtype = dtype or usual
     parameters = 0 if role is not _PARAMETER else elements if packed is None else packed.parameters
     varies = packed is not None and packed.varies
     return stored_dtype, parameters, elements, None if varies else nbytes_of(stored_dtype, elements)
