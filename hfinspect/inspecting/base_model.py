@@ -24,7 +24,7 @@ def with_base(
     name = f"{below.origin.short_name} + {inspection.origin.short_name}"
     both = replace(below.origin, name=name, repo_id=None, path=None)  # no place has both
     renamed = replace(below, target=inspection.target, origin=both)
-    own = AdapterBytes(
+    adapter_bytes = AdapterBytes(
         inspection.origin.short_name, inspection.nbytes or 0, inspection.parameters or 0
     )
-    return base._replace(inspection=renamed), replace(request, adapter=own)
+    return base._replace(inspection=renamed), replace(request, adapter=adapter_bytes)

@@ -68,7 +68,7 @@ GENERATES = (
 
 def tensors_of(cache: Any) -> list[list[Any]]:
     """[layer, class, name, shape, dtype] of every tensor that a cache holds."""
-    found: list[list[Any]] = []
+    rows: list[list[Any]] = []
     parts = [("", cache)]
     if type(cache).__name__ == "EncoderDecoderCache":
         parts = [("", cache.self_attention_cache), ("cross_", cache.cross_attention_cache)]
@@ -77,14 +77,14 @@ def tensors_of(cache: Any) -> list[list[Any]]:
             continue
         layers = getattr(part, "layers", None)
         if layers is None:
-            found += [[0, type(part).__name__, *rest] for rest in _inside(part, "", 0)]
+            rows += [[0, type(part).__name__, *rest] for rest in _inside(part, "", 0)]
             continue
         for i, layer in enumerate(layers):
             name = type(layer).__name__
-            found += [[i, name, prefix + rest[0], *rest[1:]] for rest in _inside(layer, "", 0)]
+            rows += [[i, name, prefix + rest[0], *rest[1:]] for rest in _inside(layer, "", 0)]
         extra = {k: v for k, v in vars(part).items() if k != "layers"}
-        found += [[0, type(part).__name__, *rest] for rest in _inside(extra, "", 0)]
-    return found
+        rows += [[0, type(part).__name__, *rest] for rest in _inside(extra, "", 0)]
+    return rows
 
 
 def _inside(value: Any, name: str, depth: int) -> Iterator[list[Any]]:
@@ -199,7 +199,7 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     small = sum(parameter.numel() for parameter in model.parameters()) < SMALL
     if not model.can_generate():
         raise LookupError("does not generate")
-    found: dict[str, Any] = {
+    case_record: dict[str, Any] = {
         "architecture": case["architecture"],
         "given": given,
         "model_type": entry["model_type"],
@@ -216,17 +216,17 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
                     model.set_experts_implementation("eager" if device == "cpu" else "batched_mm")
                 settle(model)
                 for tokens in TOKENS:
-                    found[str(tokens)] = run(model, tokens)
+                    case_record[str(tokens)] = run(model, tokens)
                 try:
-                    crossed = (row[3] for row in found["3"] if row[2] == "cross_keys")
+                    crossed = (row[3] for row in case_record["3"] if row[2] == "cross_keys")
                     seen = next((shape[-2] for shape in crossed), SEEN)
-                    found[f"static {STATIC}"] = run(model, 3, STATIC, seen)
+                    case_record[f"static {STATIC}"] = run(model, 3, STATIC, seen)
                 except Exception as error:
-                    found["not static"] = f"{type(error).__name__}: {str(error)[:120]}"
+                    case_record["not static"] = f"{type(error).__name__}: {str(error)[:120]}"
         except Exception as error:
             errors.append(error)
         else:
-            return {**found, "dtype": str(dtype).removeprefix("torch.")}
+            return {**case_record, "dtype": str(dtype).removeprefix("torch.")}
     raise errors[0]
 
 
@@ -253,7 +253,7 @@ def recorded_traced(name: str) -> dict[str, Any]:
     import torch
 
     ways, WAYS = WAYS, (("meta", torch.bfloat16), ("cpu", torch.bfloat16))
-    found: dict[str, Any] = {}
+    cases: dict[str, Any] = {}
     place = FIXTURES / "traced" / f"{name}.json"
     # A type that was a trace and has a file of its own now keeps its recordings.
     trace = place.exists() and json.loads(place.read_text())["recordings"]
@@ -263,30 +263,30 @@ def recorded_traced(name: str) -> dict[str, Any]:
         case = {"architecture": example["architecture"], "config": example["given"]}
         row = _outcome(example, case)
         if not row.get("not recorded", "").startswith("LookupError"):  # it does not generate
-            found[label] = row
+            cases[label] = row
     WAYS = ways
-    return found
+    return cases
 
 
 def record_traced(name: str) -> None:
     """The caches of a trace's classes, and the mark of what they show."""
     path = FOLDER / f"traced-{name}.json"
     before = read(path.stem)
-    found = recorded_traced(name)
-    for line in differing(before, found):
+    cases = recorded_traced(name)
+    for line in differing(before, cases):
         print(f"{path.stem} {line}", flush=True)
-    if before or any("architecture" in row for row in found.values()):
-        take(path.stem, before, found)
+    if before or any("architecture" in row for row in cases.values()):
+        take(path.stem, before, cases)
 
 
 def mark(path: Path) -> None:
     """Write into a trace what the recordings of its classes' caches show."""
-    found = read(path.stem)
+    document = read(path.stem)
     file = TRACED / f"{path.stem.removeprefix('traced-')}.json"
     trace = json.loads(file.read_text())
-    shown = {row["architecture"] for row in found.values() if "architecture" in row}
+    shown = {row["architecture"] for row in document.values() if "architecture" in row}
     # A class whose forward fails with a StaticCache has none.
-    fails = {row["architecture"] for row in found.values() if "not static" in row}
+    fails = {row["architecture"] for row in document.values() if "not static" in row}
     left: dict[str, Any] = {}
     for entry in trace["classes"].values():
         entry.pop("cache", None)
@@ -376,8 +376,8 @@ def write_generating() -> None:
     (FIXTURES / "generating.json").write_text(json.dumps(names, indent=0) + "\n")
 
 
-def _write(path: Path, found: dict[str, Any]) -> None:
-    lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
+def _write(path: Path, document: dict[str, Any]) -> None:
+    lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in document.items())
     path.write_text("{\n" + lines + "\n}\n")
 
 
@@ -424,8 +424,8 @@ def families() -> list[str]:
 def read(name: str) -> dict[str, Any]:
     """What is recorded of a family."""
     path = FOLDER / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return document
 
 
 def current(name: str) -> dict[str, Any]:
@@ -471,17 +471,17 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 def recorded(name: str) -> dict[str, Any]:
     """What the installed release keeps of a family's small models."""
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     if name == "library":
         for kind, own in LIBRARY.items():
-            found |= at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
-        return found
+            document |= at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
+        return document
     for entry in entries(FIXTURES / "cases" / f"{name}.json"):
         for case in entry.get("cases", ()):
             if not entry.get("library") and case["architecture"].endswith(GENERATES):
-                found[f"{entry['model_type']}-{case['name']}"] = _outcome(entry, case)
-        found |= at_library_sizes(entry, found)
-    return found
+                document[f"{entry['model_type']}-{case['name']}"] = _outcome(entry, case)
+        document |= at_library_sizes(entry, document)
+    return document
 
 
 def _outcome(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
@@ -492,12 +492,12 @@ def _outcome(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         return {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
 
 
-def at_library_sizes(entry: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def at_library_sizes(entry: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """Classes none of whose small models ran, at the library's own sizes on the meta device."""
     import torch
 
     global WAYS
-    ran = {row["architecture"] for row in found.values() if "architecture" in row}
+    ran = {row["architecture"] for row in document.values() if "architecture" in row}
     ways, WAYS = WAYS, (("meta", torch.bfloat16),)
     more: dict[str, Any] = {}
     for case in entry.get("cases", ()):

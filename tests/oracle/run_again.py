@@ -36,10 +36,10 @@ from .tracing.library import Transformers, transformers
 
 def kinds_by_package() -> dict[str, list[str]]:
     """Package of transformers/models -> the model types whose config class is in it."""
-    found: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {}
     for kind, cls in config_classes().items():
-        found.setdefault(cls.__module__.split(".")[2], []).append(kind)
-    return found
+        kinds.setdefault(cls.__module__.split(".")[2], []).append(kind)
+    return kinds
 
 
 def parts(library: Transformers, kind: str) -> set[str]:
@@ -55,18 +55,18 @@ def parts(library: Transformers, kind: str) -> set[str]:
 
 def everything() -> dict[str, set[str]]:
     """Each recording that is run again -> the model types that it is of."""
-    found = {
+    kinds = {
         f"caches {path.stem}": _kinds_of_cases(path.stem)
         for path in sorted(record_caches.FOLDER.glob("*.json"))
     }
-    found |= {
+    kinds |= {
         f"activations {name}": {KINDS[name].kind or name}
         for name in sorted(
             {case["rule"].split()[0] for case in record_activations.recorded_cases()}
         )
     }
     words = {name.partition(" ")[0] for name in record_workspace.MODELS}
-    return found | {f"workspace {kind}": {kind} for kind in sorted(words)}
+    return kinds | {f"workspace {kind}": {kind} for kind in sorted(words)}
 
 
 def _kinds_of_cases(name: str) -> set[str]:

@@ -141,8 +141,8 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, str, ast.AST]]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
-    return found | {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    return names | {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
 
 
 def config_code(text: str) -> str:
@@ -171,12 +171,12 @@ def digest_of(texts: Mapping[str, str]) -> str:
 
 def digests(models: Path) -> dict[str, str]:
     """Package -> digest, of the folder ``transformers/models``."""
-    found = {}
+    by_name = {}
     for folder in sorted(path for path in models.iterdir() if path.is_dir()):
         files = [*folder.glob("modeling_*.py"), *folder.glob("configuration_*.py")]
         if files and folder.name != "auto":
-            found[folder.name] = digest_of({file.name: file.read_text() for file in files})
-    return found
+            by_name[folder.name] = digest_of({file.name: file.read_text() for file in files})
+    return by_name
 
 
 def running_code(text: str) -> str:
@@ -243,8 +243,8 @@ def installed() -> dict[str, Any]:
 def recorded() -> dict[str, Any]:
     """``{"version": ..., "packages": {...}, "running": {...}, "shared": {...}}``; of no version
     where nothing is recorded."""
-    found = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    return {"version": "", "packages": {}, "running": {}, "shared": {}, **found}
+    document = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    return {"version": "", "packages": {}, "running": {}, "shared": {}, **document}
 
 
 def write(record: Mapping[str, Any]) -> None:

@@ -61,8 +61,8 @@ ORDER = (
 def survey(library: Transformers, *, tensors: bool) -> list[Change]:
     """Every difference, the worst first."""
     changed = _changed(library.version) if tensors else ()
-    found = [*_gone(), *changed, *_new(library), *_borrowing(library)]
-    return sorted(found, key=lambda change: (ORDER.index(change.what), change))
+    rows = [*_gone(), *changed, *_new(library), *_borrowing(library)]
+    return sorted(rows, key=lambda change: (ORDER.index(change.what), change))
 
 
 def _gone() -> Iterator[Change]:
@@ -98,9 +98,9 @@ def _changed(version: str) -> Iterator[Change]:
     from tests.architectures import recordings
 
     done = Path(f"survey-{version}.done")
-    for family, found in work_through(recordings.FAMILIES, "survey", done):
-        yield from (Change.read(line) for line in found.changed)
-        yield from (Change("not built", family, line) for line in found.by_hand)
+    for family, result in work_through(recordings.FAMILIES, "survey", done):
+        yield from (Change.read(line) for line in result.changed)
+        yield from (Change("not built", family, line) for line in result.by_hand)
     done.unlink(missing_ok=True)
 
 
@@ -165,11 +165,11 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.simplefilter("ignore")
     library: Any = transformers()
     know_files()
-    found = survey(library, tensors=options.tensors)
-    for change in found:
+    rows = survey(library, tensors=options.tensors)
+    for change in rows:
         print(change)
-    print(f"transformers {library.version}: {len(found)} differences", file=sys.stderr)
-    return 1 if any(change.what in ORDER[:3] for change in found) else 0
+    print(f"transformers {library.version}: {len(rows)} differences", file=sys.stderr)
+    return 1 if any(change.what in ORDER[:3] for change in rows) else 0
 
 
 if __name__ == "__main__":

@@ -67,8 +67,8 @@ class _Parsed(HTMLParser):
 
 
 def page_of(target: object, **options: Any) -> str:
-    found = pictures.portrait(target, **options)  # type: ignore[arg-type]
-    return html.render(portrait.lay_out(found), found.inspection.to_dict(), "hfinspect MODEL")
+    drawn = pictures.portrait(target, **options)  # type: ignore[arg-type]
+    return html.render(portrait.lay_out(drawn), drawn.inspection.to_dict(), "hfinspect MODEL")
 
 
 def checked(text: str) -> _Parsed:
@@ -140,9 +140,9 @@ def test_every_chapter_is_there() -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Inspection:
     """The 91,991 tensors of DeepSeek-V3 with its scales and its further layer, as one would find
     them in 163 shards, without the shards."""
-    found = hfinspect.inspect(MODELS / "deepseek-v3")
+    inspection = hfinspect.inspect(MODELS / "deepseek-v3")
     scaled: list[TensorInfo] = []
-    for tensor in found.tensors:
+    for tensor in inspection.tensors:
         scaled.append(tensor._replace(file="model-00001-of-000163.safetensors"))
         if tensor.name.endswith("_proj.weight") or "kv_a_proj" in tensor.name:
             shape = tuple(-(-int(size) // 128) for size in tensor.shape)
@@ -160,7 +160,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Inspection:
         t._replace(name=t.name.replace("layers.60.", "layers.61."), layer=61, extra_kind="mtp")
         for t in last
     ]
-    return replace(found, tensors=tuple(scaled))
+    return replace(inspection, tensors=tuple(scaled))
 
 
 def test_ninety_thousand_tensors_take_no_more_room(whole: Inspection) -> None:
@@ -174,8 +174,8 @@ def test_ninety_thousand_tensors_take_no_more_room(whole: Inspection) -> None:
     assert sum(pattern.tensors for pattern in folded.patterns) == len(whole.tensors)
     assert sum(pattern.parameters or 0 for pattern in folded.patterns) == whole.parameters
     assert seconds < 10  # some 0.3 on a machine with nothing else to do
-    found = portrait.Portrait(whole, "", None, None, (), "")
-    text = html.render(portrait.lay_out(found), whole.to_dict())
+    drawn = portrait.Portrait(whole, "", None, None, (), "")
+    text = html.render(portrait.lay_out(drawn), whole.to_dict())
     assert len(text.encode()) <= 120_000
     assert f"{len(whole.tensors):,} tensors in {len(folded.patterns)} patterns" in text
 
@@ -245,16 +245,16 @@ def test_names_that_do_not_fold_are_cut_and_counted() -> None:
 
 def check_page_of(count: int) -> None:
     tensors = tuple(different(count))
-    found = hfinspect.inspect(MODELS / "gpt2")
-    found = replace(
-        found,
+    inspection = hfinspect.inspect(MODELS / "gpt2")
+    inspection = replace(
+        inspection,
         tensors=tensors,
         parameters=sum(t.elements for t in tensors),
         nbytes=sum(t.nbytes or 0 for t in tensors),
         tied={t.name: t.name for t in tensors},
     )
-    drawn = portrait.lay_out(portrait.Portrait(found, "no", None, None, (), "no"))
-    text = html.render(drawn, found.to_dict())
+    drawn = portrait.lay_out(portrait.Portrait(inspection, "no", None, None, (), "no"))
+    text = html.render(drawn, inspection.to_dict())
     assert len(text.encode()) <= 300_000
     parsed = checked(text)
     assert "smaller patterns of" in text
@@ -379,8 +379,8 @@ def test_corners_give_every_point_exactly(values: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "mixtral-8x7b", "deepseek-v3"])
 def test_curves_are_what_memory_says(name: str) -> None:
-    found = pictures.portrait(MODELS / name)
-    drawn, config = found.curves, found.inspection.config
+    result = pictures.portrait(MODELS / name)
+    drawn, config = result.curves, result.inspection.config
     assert drawn is not None
     assert config is not None
     assert {curve.engine for curve in drawn.curves} == set(hfinspect.core.choices.ENGINES)
@@ -398,9 +398,9 @@ def test_curves_are_what_memory_says(name: str) -> None:
         assert value_at(curve.cache[batch], context) == memory.main.cache.nbytes
         assert value_at(curve.workspace[batch], context) == memory.main.workspace.nbytes
         assert curve.weights == memory.main.weights
-    assert found.memory is not None
-    assert found.memory.cache is not None
-    assert sum(layer.nbytes for layer in found.layer_caches) == found.memory.cache.nbytes
+    assert result.memory is not None
+    assert result.memory.cache is not None
+    assert sum(layer.nbytes for layer in result.layer_caches) == result.memory.cache.nbytes
 
 
 @given(

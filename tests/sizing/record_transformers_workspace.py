@@ -227,14 +227,14 @@ def measured(name: str) -> list[list[Any]]:
     return rows
 
 
-def write(found: Mapping[str, Sequence[list[Any]]]) -> None:
+def write(passes: Mapping[str, Sequence[list[Any]]]) -> None:
     """The rows of these models, in place of what is recorded of them."""
     import torch
     import transformers
 
     held = json.loads(RECORD.read_text())["rows"]
-    rows = [row for row in held if row[0] in MODELS and row[0] not in found]
-    rows += [row for own in found.values() for row in own]
+    rows = [row for row in held if row[0] in MODELS and row[0] not in passes]
+    rows += [row for own in passes.values() for row in own]
     columns = ("model", *Case._fields, "peak", "cache")
     record = {
         "transformers": transformers.__version__,
