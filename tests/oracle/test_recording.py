@@ -66,10 +66,10 @@ class Patches:
 
     def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
         full = self.full(kind, name, given)
-        found = {"weight": (full["width"], *full["patch"])}
+        shapes = {"weight": (full["width"], *full["patch"])}
         if full["gated"]:
-            found["gate"] = ((full["width"] * 2 // 3 + 7) // 8 * 8,)
-        return found
+            shapes["gate"] = ((full["width"] * 2 // 3 + 7) // 8 * 8,)
+        return shapes
 
     loaded_names = saved_names
 
@@ -79,15 +79,15 @@ def recorded() -> Recorded:
 
 
 def test_a_list_of_another_length_does_not_keep_its_numbers_from_being_free() -> None:
-    found = recorded()
-    assert found.guards["patch"] == {"length": 3}
-    assert found.gated.equal > 50  # of 60; the others have four sides
+    recording = recorded()
+    assert recording.guards["patch"] == {"length": 3}
+    assert recording.gated.equal > 50  # of 60; the others have four sides
 
 
 def test_what_is_computed_only_behind_a_flag_is_noted() -> None:
-    found = recorded()
-    assert found.tree["in"]["gate"]["if"] == ["true", "gated"]
-    assert "gated" not in found.guards
+    recording = recorded()
+    assert recording.tree["in"]["gate"]["if"] == ["true", "gated"]
+    assert "gated" not in recording.guards
 
 
 def test_twice_a_long_expression_is_proposed() -> None:
@@ -148,9 +148,9 @@ def test_negative_numbers_are_known_where_all_were_built(
     library: Reaching, guard: dict[str, object]
 ) -> None:
     library.unlisted = lambda kind, name: {}  # type: ignore[method-assign]
-    found = Recording(cast("Library", library), "patches", "PatchesModel").solve()
-    assert found.guards["reach"] == guard
-    assert found.gated.refused == 0
+    recording = Recording(cast("Library", library), "patches", "PatchesModel").solve()
+    assert recording.guards["reach"] == guard
+    assert recording.gated.refused == 0
 
 
 def test_keys_that_no_config_class_lists_are_tried_together() -> None:
@@ -195,14 +195,14 @@ class Mixing(Patches):
 
     def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
         every = given.get("every", 4)
-        found = {"width": 8, "dense": 1, "num_hidden_layers": 2, "layer_types": None, **given}
-        found.pop("every", None)
-        places = range(1, found["num_hidden_layers"] + 1)
+        config = {"width": 8, "dense": 1, "num_hidden_layers": 2, "layer_types": None, **given}
+        config.pop("every", None)
+        places = range(1, config["num_hidden_layers"] + 1)
         kinds = ["linear" if i % every else "full" for i in places]
-        found["layer_types"] = found["layer_types"] or kinds
-        if len(found["layer_types"]) != found["num_hidden_layers"]:
+        config["layer_types"] = config["layer_types"] or kinds
+        if len(config["layer_types"]) != config["num_hidden_layers"]:
             raise ValueError("a kind for each layer")
-        return found
+        return config
 
     def as_saved(self, kind: str, name: str, given: Any) -> dict[str, Any]:
         return self.full(kind, name, given)
@@ -213,24 +213,26 @@ class Mixing(Patches):
 
     def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
         full = self.full(kind, name, given)
-        found: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         for i, one in enumerate(full["layer_types"]):
-            found[f"layers.{i}.{one}"] = (full["width"],)
-            found[f"layers.{i}.{'mlp' if i < full['dense'] else 'moe'}"] = (2 * full["width"],)
-        return found
+            shapes[f"layers.{i}.{one}"] = (full["width"],)
+            shapes[f"layers.{i}.{'mlp' if i < full['dense'] else 'moe'}"] = (2 * full["width"],)
+        return shapes
 
     loaded_names = saved_names
 
 
 def test_layers_may_be_of_two_kinds_at_once_and_their_kinds_computed() -> None:
     library = cast("Library", Mixing())
-    found = Recording(library, "mixing", "MixingModel", released={"num_hidden_layers": 9}).solve()
-    assert found.defaults["layer_types"]["of"]["count"] == "num_hidden_layers"
-    assert found.guards["layer_types"]["length"] == "num_hidden_layers"
+    recording = Recording(
+        library, "mixing", "MixingModel", released={"num_hidden_layers": 9}
+    ).solve()
+    assert recording.defaults["layer_types"]["of"]["count"] == "num_hidden_layers"
+    assert recording.guards["layer_types"]["length"] == "num_hidden_layers"
     assert {"num_hidden_layers", "every"}.isdisjoint(
-        k for k, g in found.guards.items() if "is" in g
+        k for k, g in recording.guards.items() if "is" in g
     )
-    assert found.gated.equal > 50
+    assert recording.gated.equal > 50
 
 
 class Crossing(Patches):
@@ -262,10 +264,10 @@ class Crossing(Patches):
 
 
 def test_a_flag_that_needs_another_is_tried_with_it() -> None:
-    found = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
-    assert found.tree["in"]["cross"]["if"] == ["true", "crosses"]
-    assert found.guards["crosses"] == {"needs": {"decodes": True}}
-    assert found.gated.refused == 0
+    recording = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
+    assert recording.tree["in"]["cross"]["if"] == ["true", "crosses"]
+    assert recording.guards["crosses"] == {"needs": {"decodes": True}}
+    assert recording.gated.refused == 0
 
 
 class Heads(Patches):
@@ -278,18 +280,22 @@ class Heads(Patches):
         return set(self.optional(kind, name))
 
     def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
-        found = {"width": 64, "heads": 4, **given}
-        size = found["width"] // found["heads"]
-        if found.setdefault("head", size) != size:
+        config = {"width": 64, "heads": 4, **given}
+        size = config["width"] // config["heads"]
+        if config.setdefault("head", size) != size:
             raise ValueError("heads of another size")
-        return found
+        return config
 
     as_saved = full
 
     def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
-        found = {"width": 12 * rng.randint(1, 9), "heads": rng.choice((2, 3, 4))}
+        config = {"width": 12 * rng.randint(1, 9), "heads": rng.choice((2, 3, 4))}
         written = rng.random() < 0.5
-        return {**base, **found, **({"head": found["width"] // found["heads"]} if written else {})}
+        return {
+            **base,
+            **config,
+            **({"head": config["width"] // config["heads"]} if written else {}),
+        }
 
     def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
         full = self.full(kind, name, given)
@@ -299,9 +305,9 @@ class Heads(Patches):
 
 
 def test_what_may_be_written_down_only_as_it_is_computed() -> None:
-    found = Recording(cast("Library", Heads()), "heads", "HeadsModel").solve()
-    assert found.guards["head"] == {"equals": ["//", "width", "heads"]}
-    assert found.gated.refused == 0
+    recording = Recording(cast("Library", Heads()), "heads", "HeadsModel").solve()
+    assert recording.guards["head"] == {"equals": ["//", "width", "heads"]}
+    assert recording.gated.refused == 0
 
 
 class Gating(Crossing):
@@ -315,8 +321,8 @@ class Gating(Crossing):
         return {"form": {"gated-gelu", "relu"}}
 
     def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
-        found = {"width": 8, "heads": 8, "ratio": 2, "form": "relu", **given}
-        return {"gated": found["form"].startswith("gated"), **found}
+        config = {"width": 8, "heads": 8, "ratio": 2, "form": "relu", **given}
+        return {"gated": config["form"].startswith("gated"), **config}
 
     as_saved = full
 
@@ -337,18 +343,18 @@ class Gating(Crossing):
 
 
 def test_a_value_that_a_text_chooses_stands_for_an_absent_one() -> None:
-    found = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
-    assert found.defaults["gated"] == {
+    recording = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
+    assert recording.defaults["gated"] == {
         "of": {"pick": [[["is", "form", "relu"], False], [None, True]]}
     }
-    assert found.tree["in"]["gate"]["if"] == ["true", "gated"]
-    assert found.guards["form"] == {"is": ["relu", "gated-gelu"]}
-    assert found.gated.refused == 0
+    assert recording.tree["in"]["gate"]["if"] == ["true", "gated"]
+    assert recording.guards["form"] == {"is": ["relu", "gated-gelu"]}
+    assert recording.gated.refused == 0
 
 
 def test_both_sides_of_what_is_compared_are_known() -> None:
-    found = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
-    assert found.tree["in"]["mixed"]["if"] == ["<", ["//", "heads", "ratio"], 1]
+    recording = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
+    assert recording.tree["in"]["mixed"]["if"] == ["<", ["//", "heads", "ratio"], 1]
 
 
 class Looking(Gating):
@@ -361,10 +367,10 @@ class Looking(Gating):
         return {"looks": {"back", "ahead"}}
 
     def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
-        found = {"width": 8, "looks": None, **given}
-        if isinstance(found["looks"], str):
-            found["looks"] = found["looks"].split("|")
-        return found
+        config = {"width": 8, "looks": None, **given}
+        if isinstance(config["looks"], str):
+            config["looks"] = config["looks"].split("|")
+        return config
 
     as_saved = full
 
@@ -380,9 +386,9 @@ class Looking(Gating):
 
 
 def test_words_of_a_list_or_a_text_are_conditions() -> None:
-    found = Recording(cast("Library", Looking()), "looking", "LookingModel").solve()
-    assert found.tree["in"]["back"]["if"] == ["has", "looks", "back"]
-    assert found.gated.refused == 0
+    recording = Recording(cast("Library", Looking()), "looking", "LookingModel").solve()
+    assert recording.tree["in"]["back"]["if"] == ["has", "looks", "back"]
+    assert recording.gated.refused == 0
 
 
 class Shrunk(Patches):

@@ -53,9 +53,9 @@ def number_of(limit: WorkspaceLimit, key: str, usual: int) -> int:
 def grown(limit: WorkspaceLimit, *prompts: int) -> Fraction:
     """Bytes of the tables of positions that are made anew for so many tokens, and stay."""
     sides, more = value_of(limit, "grown", ()), number_of(limit, "pad_token_id", 1) + 3
-    made = [
+    lengths = [
         n + more
         for n, (key, usual) in zip(prompts, sides, strict=False)
         if n + more > number_of(limit, key, usual)
     ]
-    return sum(made) * limit.token_table[1] * limit.size
+    return sum(lengths) * limit.token_table[1] * limit.size

@@ -167,8 +167,8 @@ def prompt_pass(
         each, text = encoder_pass(limit, blocks, tokens, batch, eager=eager)
         return _workspace(each, sampling, text)
     windows = limit.windows
-    made = value_of(limit, "mask_made", 0)
-    masked = made or static or batch > 1 or any(w is not None and w <= tokens for w in windows)
+    mask_size = value_of(limit, "mask_made", 0)
+    masked = mask_size or static or batch > 1 or any(w is not None and w <= tokens for w in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
 
     turned = 6 if value_of(limit, "float32_rotated") else 3
@@ -208,7 +208,7 @@ def prompt_pass(
         scores += per_token * 5 * blocks.index_queries * size
     states = state_pass(limit, tokens, batch)
     layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
-    layer = max(layer, square * made)
+    layer = max(layer, square * mask_size)
     layer += next_to
     numbers = (
         f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
