@@ -335,6 +335,15 @@ def test_the_program() -> None:
     assert program("memory", LLAMA, "--width", "wide").code == 2
 
 
+def test_a_linear_whose_weight_has_the_linears_name() -> None:
+    """Inkling 2's short convolutions, of which GPTQ keeps no tensor of that name."""
+    heads = dict.fromkeys(("num_attention_heads", "swa_num_attention_heads"), 64)
+    config = {"model_type": "inkling2_text", "architectures": ["Inkling2ForCausalLM"], **heads}
+    (size,) = hfinspect.recipes({**config, "num_hidden_layers": 6}, ["gptq"]).recipes
+    assert size.nbytes is None
+    assert "the experts in one tensor w13_weight" in size.why_unknown
+
+
 def test_the_list_of_recipes() -> None:
     done = program("memory", LLAMA, "--quantize", "all", "--format", "json")
     document = json.loads(done.out)

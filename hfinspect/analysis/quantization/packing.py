@@ -304,9 +304,8 @@ class _Walk:
         layout = None if scheme is None else scheme(linear)
         if layout is None:
             return {name: tensor}
-        weight = layout["weight"]
-        others = {f"{name}.{k.removeprefix('weight.')}": layout[k] for k in layout if k != "weight"}
-        return _in_place_of(tensor, {name: weight, **others})
+        names = {k: f"{name}.{k.removeprefix('weight.')}" for k in layout} | {"weight": name}
+        return _in_place_of(tensor, {names[k]: one for k, one in layout.items()})
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
         """The factors for keys and values, where an attention projects to these."""
