@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -178,7 +178,7 @@ class Memory(
     verdict: Verdict | None = None
     max_context: int | None = None
     holds_more: bool = False
-    recipes: tuple[RecipeFits, ...] = ()
+    recipes: Sequence[RecipeFits] = ()
     max_batch: int | None = None
     smallest_card: str | None = None
     flops: Flops | None = None

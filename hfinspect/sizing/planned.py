@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from ..core.footprint import Memory
+from ..core.lazy_sequence import LazySequence
 from ..core.precision import precision
 from ..core.recipe_bytes import RecipeSize
+from ..core.recipe_fits import RecipeFits
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .engines.registry import OF_GGUF
@@ -19,7 +21,41 @@ def planned(
     memory = plan(inspection, prediction, request)
     if request.train is not None or inspection.adapter is not None:
         return memory
-    from .recipe_table import recipe_table  # a scan has no table
+    return replace(memory, recipes=UsualRecipes(inspection, prediction, request, memory))
+
+
+class UsualRecipes(LazySequence[RecipeFits]):
+    """The rows of the usual table, summed when someone looks at one: they take several times as
+    long as the rest of the answer, which is often all that a program reads."""
+
+    def __init__(
+        self,
+        inspection: Inspection,
+        prediction: Prediction | None,
+        request: MemoryRequest,
+        memory: Memory,
+    ) -> None:
+        self._subject = inspection, prediction, request, memory
+
+    def make_items(self) -> tuple[RecipeFits, ...]:
+        from .recipe_table import recipe_table  # a scan has no table
+
+        inspection, prediction, request, memory = self._subject
+        sizes = _sizes(inspection, prediction, request)
+        return recipe_table(inspection, prediction, request, memory, sizes)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __reduce__(self) -> tuple[type[tuple[RecipeFits, ...]], tuple[tuple[RecipeFits, ...]]]:
+        """A copy, and what another process gets, is the rows."""
+        return tuple, (self._all,)
+
+
+def _sizes(
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
+) -> list[RecipeSize]:
+    """The recipes of the table with their bytes, the largest first, after the weights as stored."""
     from .recipes import DEFAULT_RECIPES, recipe_sizes
 
     names: tuple[str, ...] = DEFAULT_RECIPES
@@ -43,7 +79,7 @@ def planned(
     if request.adapter is not None:
         more = request.adapter.nbytes
         sizes = [replace(s, nbytes=None if s.nbytes is None else s.nbytes + more) for s in sizes]
-    return replace(memory, recipes=recipe_table(inspection, prediction, request, memory, sizes))
+    return sizes
 
 
 def _runs(size: RecipeSize, request: MemoryRequest) -> bool:

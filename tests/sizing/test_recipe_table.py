@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hfinspect
-from hfinspect.errors import UsageError
+from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.sizing.recipes import recipe_sizes
 
+from ..architectures import recordings
+from ..architectures.test_absurd import first_of_each_type
 from ..builders import write_config
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 from ..inspecting.test_adapters import BASE, SIZE, write_adapter
 from ..schemas import conforms
+from ..some_rows import one_of
 
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
@@ -110,6 +116,41 @@ def test_several_cards() -> None:
     eighth = (rows["FP8"].size.nbytes or 0) / 8
     assert eighth < packed < stored
     assert not any(row.size.engine == "llama.cpp" for row in rows.values())
+
+
+def test_rows_are_summed_when_they_are_looked_at() -> None:
+    """Of who reads the verdict alone not even the module of the table is imported."""
+    asked = f"""
+import sys, hfinspect
+sized = hfinspect.memory({MAMBA!r}, on="24GB")
+assert sized.fits and "hfinspect.sizing.recipe_table" not in sys.modules
+assert len(sized.recipes) > 5 and "hfinspect.sizing.recipe_table" in sys.modules
+assert sized.recipes[0] is sized.recipes[0]
+"""
+    subprocess.run([sys.executable, "-c", asked], check=True)
+
+
+def test_rows_of_a_copy_are_the_rows() -> None:
+    sized = hfinspect.memory(MAMBA)
+    again = pickle.loads(pickle.dumps(sized))
+    assert again.recipes == sized.recipes
+    assert type(again.recipes) is tuple
+    assert again == sized
+
+
+@pytest.mark.parametrize("part", one_of(8, range(8)))
+def test_each_type_has_bytes_or_a_reason(part: int) -> None:
+    """The small config of every model type, under every recipe of the table."""
+    for name, record in list(first_of_each_type().items())[part::8]:
+        if record["library"] != "transformers":
+            continue
+        config = recordings.spellings(record)["given"]
+        try:
+            sized = hfinspect.memory(config)
+        except HfinspectError:
+            continue
+        for row in sized.recipes:
+            assert row.size.nbytes or row.size.why_unknown, (name, row.size.name)
 
 
 def test_training_has_no_table() -> None:
