@@ -22,9 +22,11 @@ def types_of(text: str) -> Iterator[str]:
         if isinstance(node, ast.ClassDef):
             yield node.name.lstrip("_")
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         variable = "TypeVar(" in ast.unparse(node)
-        for target in targets if isinstance(node, ast.Assign | ast.AnnAssign) else []:
+        for target in targets:
             if isinstance(target, ast.Name) and TYPE_NAME.fullmatch(target.id) and not variable:
                 yield target.id.lstrip("_")
 

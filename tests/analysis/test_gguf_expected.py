@@ -125,7 +125,8 @@ def test_names_are_those_of_the_gguf_package(model_type: str) -> None:
     mapping: Any = pytest.importorskip("gguf.tensor_mapping")
     architecture = ARCHITECTURES[model_type]
     numbers = {name: number for number, name in constants.MODEL_ARCH_NAMES.items()}
-    table = mapping.get_tensor_name_map(numbers[architecture], 100)
+    layers = [tensor.layer or 0 for p in predictions()[model_type] for tensor in p.tensors]
+    table = mapping.get_tensor_name_map(numbers[architecture], max(layers) + 1)
     checked = 0
     for prediction in predictions()[model_type]:
         for spec in prediction.tensors:

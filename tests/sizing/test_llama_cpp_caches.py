@@ -25,6 +25,7 @@ from hfinspect.sizing.gguf_layers import layers_of_layout
 from hfinspect.sizing.kv_cache import cache_size
 from tests.formats.readers import MeteredReader
 from tests.sizing.llama_cpp_record import Recorded, Reserved, Setting, recorded
+from tests.some_rows import one_of
 
 CACHES = Path(__file__).parents[2] / "fixtures" / "oracle" / "caches"
 _NOT_RECORDED = {"gptj", "clip", "gemma4-assistant", "eagle3", "dflash"}
@@ -238,10 +239,11 @@ def configs() -> list[tuple[str, dict[str, Any], Reserved]]:
 _MORE = frozenset({"laguna+laguna-default"})
 
 
-@pytest.mark.parametrize(("name", "config", "real"), configs(), ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize("case", one_of(3, configs()), ids=lambda case: case[0])
 def test_a_config_is_sized_as_its_converted_file(
-    name: str, config: dict[str, Any], real: Reserved
+    case: tuple[str, dict[str, Any], Reserved],
 ) -> None:
+    name, config, real = case
     cache = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
     assert cache is not None
     total = real.kv + real.rs

@@ -21,6 +21,7 @@ from hfinspect.sizing.gguf_layers import (
 )
 from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
+from tests.some_rows import one_of
 
 _LIMIT = 1.5
 
@@ -78,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("headers")
 
 
-@pytest.mark.parametrize("one", _all(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", one_of(2, _all()), ids=lambda one: one.name)
 def test_the_limit_is_never_below_and_at_most_half_above(one: Recorded, folder: Path) -> None:
     made = graph(one.name, folder)
     if made is None:
