@@ -7,6 +7,7 @@ from ..core.lazy_sequence import LazySequence
 from ..core.precision import precision
 from ..core.recipe_bytes import RecipeSize
 from ..core.recipe_fits import RecipeFits
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .engines.registry import OF_GGUF
@@ -24,25 +25,21 @@ def planned(
     return replace(memory, recipes=UsualRecipes(inspection, prediction, request, memory))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class UsualRecipes(LazySequence[RecipeFits]):
     """The rows of the usual table, summed when someone looks at one: they take several times as
     long as the rest of the answer, which is often all that a program reads."""
 
-    def __init__(
-        self,
-        inspection: Inspection,
-        prediction: Prediction | None,
-        request: MemoryRequest,
-        memory: Memory,
-    ) -> None:
-        self._subject = inspection, prediction, request, memory
+    inspection: Inspection
+    prediction: Prediction | None
+    request: MemoryRequest
+    memory: Memory
 
     def make_items(self) -> tuple[RecipeFits, ...]:
         from .recipe_table import recipe_table  # a scan has no table
 
-        inspection, prediction, request, memory = self._subject
-        sizes = _sizes(inspection, prediction, request)
-        return recipe_table(inspection, prediction, request, memory, sizes)
+        of_model = self.inspection, self.prediction, self.request
+        return recipe_table(*of_model, self.memory, _sizes(*of_model))
 
     def __len__(self) -> int:
         return len(self._all)
