@@ -1,8 +1,6 @@
 """A table in which one tensor stands for all that are alike, and the labelled tensors of it, which
 are made when someone looks at one."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -94,7 +92,7 @@ class FoldedTable(TensorTable):
     def look_at_each(self) -> NoReturn:
         raise NotAlikeError
 
-    def labelled(self, infos: Sequence[TensorInfo]) -> FoldedTensors:
+    def labelled(self, infos: Sequence[TensorInfo]) -> "FoldedTensors":
         return FoldedTensors(self, infos)
 
     def names(self, names_here: Iterable[str]) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """What a config predicts below the numbers of names: which layers it says are alike."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -24,7 +22,7 @@ class Numbers(Protocol):
         the same is."""
         ...
 
-    def inside(self, head: str, number: int, /) -> Numbers:
+    def inside(self, head: str, number: int, /) -> "Numbers":
         """The numbers that come after this one."""
         ...
 

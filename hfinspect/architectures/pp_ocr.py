@@ -2,8 +2,6 @@
 where text is; readers have two layers of attention over a line (the tiny one: two convolutions) and
 score every character. Source: transformers/models/pp_ocrv5_mobile_det and its siblings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -33,9 +31,9 @@ class Ocr:
 
     name: str
     section: dict[str, Any]
-    head: Callable[[Ocr, ModelConfig], nn.Module]
+    head: "Callable[[Ocr, ModelConfig], nn.Module]"
     task: str = "TextRecognition"
-    neck: Callable[[Ocr, ModelConfig], dict[str, nn.Module]] | None = None
+    neck: "Callable[[Ocr, ModelConfig], dict[str, nn.Module]] | None" = None
     width: int = 96
     characters: int = 18385
     kernel: tuple[int, int] = (1, 3)

@@ -1,7 +1,5 @@
 """Headers that were parsed before: taken from a cache, and given to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -117,7 +115,7 @@ class _CacheEntry(NamedTuple):
     of_commit: bool
 
     @classmethod
-    def of(cls, index: str, files: Mapping[str, FileEntry]) -> _CacheEntry:
+    def of(cls, index: str, files: Mapping[str, FileEntry]) -> "_CacheEntry":
         """The place for the shards of an index."""
         import hashlib
 

@@ -5,8 +5,6 @@ is kept once; of a tensor only which of them it is, the numbers in its name, and
 file: some twenty bytes. ``StoredTensor`` objects are made when someone looks at one.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import defaultdict
@@ -211,7 +209,7 @@ class StoredTensors(LazySequence[StoredTensor]):
         sizes: Iterable[int],
         starts: Sequence[int] | None,
         base: int,
-    ) -> StoredTensors:
+    ) -> "StoredTensors":
         """From columns: ``meaning`` has each of ``forms``, no two of which mean the same; ``sizes``
         are bytes, ``starts`` offsets from ``base`` on, None where one lies after the other."""
         patterns, keys = fold_names(names)
@@ -262,7 +260,7 @@ class StoredTensors(LazySequence[StoredTensor]):
         """Their names, in order."""
         return names_of([kind.pattern for kind in self.kinds], self.keys, self.kind_numbers)
 
-    def without_offsets(self) -> StoredTensors:
+    def without_offsets(self) -> "StoredTensors":
         """The same, at places that nobody knows."""
         return StoredTensors(self.kinds, self.kind_numbers, self.keys, None)
 

@@ -6,8 +6,6 @@ over a template and multiplied by its places; a tuple of all tensors is made whe
 one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, groupby, repeat
@@ -25,7 +23,7 @@ class Template(Generic[T]):
     """Tensors that occur together, with names, stacks and layers relative to their place, among
     them the places of templates that are in this one."""
 
-    def __init__(self, items: Iterable[T | Place[T]]) -> None:
+    def __init__(self, items: "Iterable[T | Place[T]]") -> None:
         self.items: tuple[T | Place[T], ...] = tuple(items)
 
     @cached_property
@@ -196,12 +194,12 @@ class Copies(InLayers[T]):
                 for row, count in place.template.counts:
                     yield row, place.stack, place.layer, count
 
-    def each(self, change: Callable[[Sequence[T]], Iterable[U]]) -> Copies[U]:
+    def each(self, change: Callable[[Sequence[T]], Iterable[U]]) -> "Copies[U]":
         """These with every template changed, once: tensors left out, or made into others, each by
         itself. What is in a template in another comes apart from the rest of that one."""
         return Copies(_changed(self._places, change, {}))
 
-    def where(self, keep: Callable[[T], bool]) -> Copies[T]:
+    def where(self, keep: Callable[[T], bool]) -> "Copies[T]":
         """Those that ``keep`` is true of; it must not depend on name, stack or layer."""
         return self.each(lambda rows: [row for row in rows if keep(row)])
 

@@ -4,8 +4,6 @@ Header readers guess how much to read; ``Windows`` keeps the guesses and answers
 of them, and ``Cursor`` reads forward through a header whose length nobody knows in advance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import FormatError, LimitError
@@ -42,7 +40,7 @@ class Windows:
         """Whether a read costs no round trip."""
         return bool(getattr(self._reader, "is_near", False))
 
-    def fresh(self) -> Windows:
+    def fresh(self) -> "Windows":
         """The same file with nothing remembered."""
         return Windows(self._reader)
 

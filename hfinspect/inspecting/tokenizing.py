@@ -1,7 +1,5 @@
 """A tokenizer's files next to the model, as one result: pure, from what was read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
@@ -48,7 +46,7 @@ _MAX_FACTOR: Final = 10**6
 
 
 def tokenizer_facts(
-    target: str, origin: Origin, read: TokenizerRead, model: ModelRead
+    target: str, origin: Origin, read: TokenizerRead, model: "ModelRead"
 ) -> TokenizerFacts:
     """What the files say, and where they disagree."""
     table = with_class_ids(
@@ -83,7 +81,7 @@ def tokenizer_facts(
     return replace(facts, findings=(*read.findings, *partly, *conflicts, *differ))
 
 
-def _without_id(model: ModelRead) -> Iterator[Finding]:
+def _without_id(model: "ModelRead") -> Iterator[Finding]:
     tokens = [token for token, number in model.added.items() if number is None]
     if tokens:
         have = "is" if len(tokens) == 1 else "are"
@@ -111,7 +109,7 @@ def _configs(read: TokenizerRead) -> list[tuple[str, Mapping[str, object]]]:
     return [(one.path, one.mapping or {}) for one in reads]
 
 
-def _name(origin: Origin, model: ModelRead) -> str:
+def _name(origin: Origin, model: "ModelRead") -> str:
     """The model's name without its owner; of files on a disk, whose folder may be called anything,
     the one that the config keeps."""
     own_name = (model.config or {}).get("_name_or_path")

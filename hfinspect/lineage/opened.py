@@ -1,8 +1,6 @@
 """Models that stay open while they are compared, and the files that they have in common, by hashes
 that the Hub or its cache has noted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,7 +32,7 @@ class HashedFiles:
         self._noted = noted
 
     @classmethod
-    def of(cls, source: Source) -> HashedFiles:
+    def of(cls, source: Source) -> "HashedFiles":
         disk = source.on_disk
         return cls(source.list_files(), {} if disk is None else recorded_hashes(disk))
 

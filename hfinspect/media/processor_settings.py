@@ -5,8 +5,6 @@ transformers (November 2026): ``processor_config.json`` holds a section for each
 version 5; older repos have ``preprocessor_config.json``, which videos and sounds share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
@@ -53,7 +51,7 @@ class ProcessorSettings:
         self._defaults = _mapping(_recorded("defaults").get(model_type))
         self._used: set[str] = set()
 
-    def part(self, name: str) -> SettingsPart:
+    def part(self, name: str) -> "SettingsPart":
         """The image, the video or the audio part. Raises UnknownTokensError where neither a file
         nor the library's defaults hold it."""
         sections, older = _PARTS[name]
@@ -92,12 +90,12 @@ class ProcessorSettings:
                 )
 
     @property
-    def root(self) -> SettingsPart:
+    def root(self) -> "SettingsPart":
         """What the processor itself sets, outside of its parts."""
         values = self._files.get(PROCESSOR, {})
         return SettingsPart(PROCESSOR if values else LIBRARY, values, self._defaults)
 
-    def section(self, *names: str) -> SettingsPart:
+    def section(self, *names: str) -> "SettingsPart":
         """A section of config.json; the file itself without a name."""
         at: Mapping[str, Any] = self.config
         for name in names:

@@ -5,8 +5,6 @@ have a text form for the formats that draw none.  ``main`` names the table that 
 for only one (csv) take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -100,7 +98,7 @@ class Preformatted:
 class Picture:
     """A block that only some formats draw (html, svg); for the others it has a text form."""
 
-    def in_text(self) -> tuple[Block, ...]:
+    def in_text(self) -> "tuple[Block, ...]":
         """The same, said in blocks that every format has."""
         raise NotImplementedError
 

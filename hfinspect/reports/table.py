@@ -1,8 +1,6 @@
 """The terminal: aligned text, readable at 60 columns and in a pipe. ``tabulate`` draws the tables
 that have characters of another width than one; it takes a sixth of the time of a small command."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -107,7 +105,7 @@ def _title(document: Document, canvas: Canvas) -> str:
 
 
 def _left_out(
-    document: Document, tables: Sequence[Table], canvas: Canvas, shapes: Mapping[int, _TableShape]
+    document: Document, tables: Sequence[Table], canvas: Canvas, shapes: "Mapping[int, _TableShape]"
 ) -> str:
     """Which columns had no room, and where they are."""
     gone = [

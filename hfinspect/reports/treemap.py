@@ -1,7 +1,5 @@
 """A treemap as tiles: the tree of its leaves, and where each part lies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
@@ -21,7 +19,7 @@ class TreemapNode:
     label: str
     component: str
     size: int = 0
-    children: dict[str, TreemapNode] = field(default_factory=dict)
+    children: "dict[str, TreemapNode]" = field(default_factory=dict)
 
 
 class Tile(NamedTuple):

@@ -4,8 +4,6 @@ Bruls, Huizing and van Wijk, *Squarified Treemaps*, 2000: items are put into a r
 side as long as the worst ratio of sides gets better.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +16,7 @@ class Box(NamedTuple):
     w: float
     h: float
 
-    def inner(self, edge: float, head: float = 0.0) -> Box:
+    def inner(self, edge: float, head: float = 0.0) -> "Box":
         """What is left within an edge, below a head."""
         width, height = max(self.w - 2 * edge, 0.0), max(self.h - 2 * edge - head, 0.0)
         return Box(self.x + edge, self.y + edge + head, width, height)

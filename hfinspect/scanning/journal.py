@@ -4,8 +4,6 @@ The file is at any moment a prefix of what the undisturbed run would write, so r
 cut last line, check that the rows are those of this list, go on after them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -157,7 +155,7 @@ class Journal:
             os.close(self._file)
             self._file = -1
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> "Journal":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """The rows of an earlier scan by target, in a file: a million of them would not fit memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from contextlib import suppress
@@ -26,7 +24,7 @@ class KnownRows:
         self._rows = rows
         self._database: Connection | None = None
 
-    def __enter__(self) -> KnownRows:
+    def __enter__(self) -> "KnownRows":
         import sqlite3
 
         self._remove()

@@ -4,8 +4,6 @@ The system holds the lock and gives it back when the process ends, however it en
 one leaves is two small files that the next one takes over.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +29,7 @@ class OutputLock:
         self._holder = self._real.with_name(f".{self._real.name}.pid")
         self._lock: BaseFileLock | None = None
 
-    def __enter__(self) -> OutputLock:
+    def __enter__(self) -> "OutputLock":
         from filelock import FileLock, Timeout
 
         self._lock = FileLock(self.path, timeout=0, mode=0o644)

@@ -1,7 +1,5 @@
 """Going on with a scan: which rows are there, which targets are left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -73,7 +71,7 @@ class OutOfOrder:
         self._journal.close()
         self.path.unlink(missing_ok=True)
 
-    def __enter__(self) -> OutOfOrder:
+    def __enter__(self) -> "OutOfOrder":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """The matrices of a module tree: what adapters attach to and what a token is multiplied with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,7 +50,7 @@ class _Inherited:
     active: tuple[int, int] | None = None
     times: int = 1
 
-    def entering(self, node: Module | Parameter) -> _Inherited:
+    def entering(self, node: Module | Parameter) -> "_Inherited":
         return _Inherited(
             node.component or self.component,
             node.kind or self.kind,

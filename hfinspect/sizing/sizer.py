@@ -1,7 +1,5 @@
 """The sum at any context and batch: weights, cache and workspace of the fullest device."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -40,7 +38,7 @@ def sizer(
     layers: Sequence[CachedLayer],
     weights: WeightBytes,
     request: MemoryRequest,
-) -> Sizer:
+) -> "Sizer":
     """Of the layers of ``cached_layers``, whose layouts are all known."""
     parallel = request.parallel
     parts = [range(len(layers))]

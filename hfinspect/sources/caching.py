@@ -1,7 +1,5 @@
 """A source whose small reads are remembered in a header cache."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct
@@ -61,7 +59,7 @@ class Segments:
         return b"".join(parts)
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Segments | None:
+    def unpack(cls, packed: bytes) -> "Segments | None":
         """What ``pack`` made; None where it was something else that did, as another version may."""
         if len(packed) < _HEAD.size:
             return None
@@ -94,7 +92,7 @@ class KnownList(NamedTuple):
         return json.dumps(content).encode()
 
     @classmethod
-    def unpack(cls, packed: bytes | None) -> KnownList | None:
+    def unpack(cls, packed: bytes | None) -> "KnownList | None":
         """What ``pack`` made; None where there is nothing, or something else, as another version
         may have kept: it is requested again."""
         try:

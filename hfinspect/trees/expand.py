@@ -1,7 +1,5 @@
 """From a tree of modules to the tensors it stands for."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeAlias
 
 from ..core.components import Component
@@ -29,7 +27,7 @@ class Context(NamedTuple):
     layer: int | None = None
     scope: str = ""
 
-    def entering(self, node: Module | Parameter) -> Context:
+    def entering(self, node: Module | Parameter) -> "Context":
         """The context inside ``node``: what it says itself, else what it was handed."""
         part = node.part if isinstance(node, Module) and node.part else self.part
         return Context(

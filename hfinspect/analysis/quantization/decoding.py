@@ -1,7 +1,5 @@
 """The meaning of stored tensors, and the sheet on which a method's file writes it."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -170,7 +168,7 @@ class Sheet:
         """Bookkeeping of the weight called ``name``."""
         self._put(tensor, Decoded(name, Role.QUANTIZATION, 0, holds))
 
-    def add_sums(self, other: Sheet, modules: int) -> None:
+    def add_sums(self, other: "Sheet", modules: int) -> None:
         """The sums of another sheet for so many modules, without its tensors and findings."""
         for role, size in other.roles.items():
             self.roles[role] = self.roles.get(role, 0) + size * modules

@@ -5,8 +5,6 @@ place of their weight. So a layer of 256 experts that is listed 58 times is pack
 labels and shares come from the same expansion as everywhere.
 """
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -182,7 +180,7 @@ class _PackedPlace(NamedTuple):
     is_saved: bool = True
     name: str = ""
 
-    def inside(self, node: Module) -> _PackedPlace:
+    def inside(self, node: Module) -> "_PackedPlace":
         part = node.part or self.part
         return _PackedPlace(
             node.component or self.component,

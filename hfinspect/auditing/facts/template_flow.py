@@ -7,8 +7,6 @@ of what they go through. A known text with two underscores at an end, or a made 
 an attribute or a subscript, is a danger. Data may be any text, and is the caller's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -78,11 +76,11 @@ class Value(NamedTuple):
 
     texts: frozenset[str] = frozenset()
     origin: str = ""
-    items: tuple[Value, ...] = ()
+    items: "tuple[Value, ...]" = ()
     reached: frozenset[str] = frozenset()
 
     @property
-    def with_elements(self) -> Value:
+    def with_elements(self) -> "Value":
         """With everything that its elements may be: what taking one out may give."""
         if not self.items:
             return self

@@ -1,7 +1,5 @@
 """Finding the tensors in what a pickle describes, and which part of it is the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -67,7 +65,7 @@ class StateDictPart(NamedTuple):
 class _Path(NamedTuple):
     """A dotted name as a chain, so that a million children of one container share its beginning."""
 
-    parent: _Path | None
+    parent: "_Path | None"
     segment: str
 
     def __str__(self) -> str:
@@ -88,7 +86,7 @@ class _Visit(NamedTuple):
     kind: str = ""
     leave: int = 0  # not 0: the id of a container that has been walked through
 
-    def down(self, key: object, value: object) -> _Visit:
+    def down(self, key: object, value: object) -> "_Visit":
         """The step from a container to one of its items."""
         path = _Path(self.path, _segment(key))
         return self._replace(value=value, path=path, depth=self.depth + 1)

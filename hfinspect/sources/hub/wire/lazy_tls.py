@@ -4,8 +4,6 @@ Reading the authorities takes 40 ms: a sixth of the time of a small model, and i
 mirror on this machine speaks plain HTTP.
 """
 
-from __future__ import annotations
-
 import ssl
 import threading
 from collections.abc import Callable
@@ -25,7 +23,7 @@ class LateContext(ssl.SSLContext):
     _protocols: list[str]
     _lock: threading.Lock
 
-    def __new__(cls, make: Callable[[], ssl.SSLContext]) -> LateContext:
+    def __new__(cls, make: Callable[[], ssl.SSLContext]) -> "LateContext":
         new = super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
         new.make, new._made, new._protocols, new._lock = make, None, [], threading.Lock()
         return new
