@@ -38,21 +38,9 @@ BATCHES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 #: Next to the model's own dtype: half and a quarter of 16 bits.
 DTYPES: Final = ("F8_E4M3", "q8_0", "q4_0")
 #: Cards that a picture has lines for: (how many, the card).
-LINES: Final = (
-    (1, "RTX 4060"),
-    (1, "T4"),
-    (1, "RTX 4090"),
-    (1, "RTX 5090"),
-    (1, "L40S"),
-    (1, "H100"),
-    (1, "H200"),
-    (1, "MI300X"),
-    (2, "H100"),
-    (4, "H100"),
-    (8, "H100"),
-    (8, "H200"),
-    (8, "B200"),
-)
+_ALONE: Final = ("RTX 4060", "T4", "RTX 4090", "RTX 5090", "L40S", "H100", "H200", "MI300X")
+_SEVERAL: Final = ((2, "H100"), (4, "H100"), (8, "H100"), (8, "H200"), (8, "B200"))
+LINES: Final = (*((1, name) for name in _ALONE), *_SEVERAL)
 
 #: (tokens, bytes) of each corner.
 Corners = tuple[tuple[int, int], ...]
@@ -184,10 +172,7 @@ def _of_engine(
 
 
 def _cache(
-    counted: CountedCaches,
-    engine: Engine,
-    request: CacheRequest,
-    contexts: Sequence[int],
+    counted: CountedCaches, engine: Engine, request: CacheRequest, contexts: Sequence[int]
 ) -> list[tuple[int, int]]:
     return [(n, cache_bytes(counted, engine, replace(request, tokens=n))) for n in contexts]
 

@@ -133,9 +133,7 @@ def _matrix(
     if table or inherited.component is Component.NORM or name.endswith("bias"):
         return None
     *outer, rows, columns = tensor.shape
-    count = inherited.times
-    for size in outer:
-        count *= size
+    count = inherited.times * math.prod(map(int, outer))
     if module.class_name == "Conv1D":
         rows, columns = columns, rows
     alone = name == "weight" and (linear or inherited.component is Component.ROUTER)

@@ -10,6 +10,7 @@ keeps no square of scores. A model that is not in the catalog may keep keys and 
 heads in all layers, in float32, are no less than what grouped or latent heads keep.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -98,9 +99,4 @@ def _counted(facts: ModelFacts, context: int | None) -> Iterator[int]:
 def _area(side: int | tuple[int, ...] | None, usual: int) -> int:
     if side is None:
         return usual**2
-    if isinstance(side, int):
-        return side**2
-    area = 1
-    for length in side:
-        area *= length
-    return area
+    return side**2 if isinstance(side, int) else math.prod(side)

@@ -83,9 +83,7 @@ def sizer(
             prediction.architecture,
             inspection.config or {},
             cache_request.dtype,
-            prediction.family is not None
-            and prediction.family.category in ("encoder-decoder", "audio")
-            and any(item.cross for layer in layers for item in layer.keys_values),
+            any(item.cross for layer in layers for item in layer.keys_values),
             cache_request.encoder_tokens,
         ),
         cache_request,

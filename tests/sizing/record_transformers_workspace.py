@@ -54,6 +54,9 @@ _OF_SOUND = ("whisper", "speech_to_text", "moonshine", "speecht5")
 #: Classes that no AutoModel of texts or sounds gives.
 _CLASSES = {
     "pop2piano": "Pop2PianoForConditionalGeneration",
+    "encoder-decoder": "EncoderDecoderModel",
+    "vision-encoder-decoder": "VisionEncoderDecoderModel",
+    "speech-encoder-decoder": "SpeechEncoderDecoderModel",
     "kosmos-2": "Kosmos2ForConditionalGeneration",
     "kosmos-2.5": "Kosmos2_5ForConditionalGeneration",
     "glm5_next": "Glm5NextForConditionalGeneration",
@@ -139,10 +142,15 @@ def _inputs(config: Any, case: Case) -> dict[str, Any]:
     if config.model_type == "speech_to_text":
         sound = torch.randn(case.batch, 4 * seen, config.input_feat_per_channel).bfloat16()
         return {"input_features": sound, "decoder_input_ids": ids}
-    if config.model_type == "speecht5":
+    if config.model_type == "vision-encoder-decoder":
+        side = config.encoder.image_size
+        picture = torch.randn(case.batch, 3, side, side).bfloat16()
+        return {"pixel_values": picture, "decoder_input_ids": ids}
+    if config.model_type in ("speecht5", "speech-encoder-decoder"):
         sound = torch.randn(case.batch, 320 * (seen + 1)).bfloat16()
         return {"input_values": sound, "decoder_input_ids": ids}
-    text = torch.randint(3, config.vocab_size, (case.batch, seen))
+    of_encoder = config.encoder if config.model_type == "encoder-decoder" else config
+    text = torch.randint(3, of_encoder.vocab_size, (case.batch, seen))
     mask = torch.ones_like(text)
     if case.padded:
         mask[0, : seen // 2] = 0
@@ -157,6 +165,10 @@ def encoder_tokens(name: str, tokens: int, padded: bool, config: dict[str, Any])
     """Those that an encoder gives: twice those of the decoder where prompts are padded."""
     if name == "whisper":
         return int(config["max_source_positions"])
+    if name == "vision-encoder-decoder":
+        encoder = config["encoder"]
+        across = int(encoder.get("image_size", 224)) // int(encoder.get("patch_size", 16))
+        return across**2 + (2 if encoder["model_type"] == "deit" else 1)
     return 2 * tokens if padded else tokens
 
 

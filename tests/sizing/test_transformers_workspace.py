@@ -14,7 +14,7 @@ import pytest
 
 import hfinspect
 from hfinspect.errors import UsageError
-from hfinspect.sizing.engines.prompt_pass import is_eager
+from hfinspect.sizing.engines.pass_types import is_eager
 from hfinspect.sizing.workspace import RUNTIME_BYTES
 from tests.sizing.record_transformers_workspace import MODELS, encoder_tokens
 
@@ -87,6 +87,47 @@ def test_a_type_without_a_rule_has_no_limit_and_no_yes(name: str) -> None:
     assert sized.verdict.least >= sized.cache.nbytes
     assert small.fits is False
     assert hfinspect.memory(config_of("bart"), engine="transformers", on="B200").fits
+
+
+STRANGE: list[tuple[str, str, dict[str, Any]]] = [
+    ("encoder-decoder", "encoder", {"model_type": "distilbert"}),
+    ("encoder-decoder", "encoder", {"model_type": "vit"}),
+    ("encoder-decoder", "encoder", {"hidden_size": None}),
+    ("encoder-decoder", "decoder", {"model_type": "electra"}),
+    ("vision-encoder-decoder", "encoder", {"model_type": "dinov2"}),
+    ("vision-encoder-decoder beit", "encoder", {"use_relative_position_bias": True}),
+    ("speech-encoder-decoder", "encoder", {"add_adapter": True}),
+    ("speech-encoder-decoder", "encoder", {"conv_stride": [2] * 7}),
+]
+
+
+@pytest.mark.parametrize(("name", "side", "keys"), STRANGE)
+@pytest.mark.parametrize("engine", ["transformers", "logical"])
+def test_a_pair_that_was_not_compared_has_no_limit(
+    name: str, side: str, keys: dict[str, Any], engine: str
+) -> None:
+    config = config_of(name)
+    usual = hfinspect.memory(config, engine=engine, context=64, on="B200")
+    assert usual.workspace is not None and usual.fits
+    section = {key: value for key, value in {**config[side], **keys}.items() if value is not None}
+    sized = hfinspect.memory({**config, side: section}, engine=engine, context=64, on="B200")
+    assert sized.workspace is None and sized.fits is None
+
+
+def test_a_picture_has_its_patches_where_nobody_names_the_encoders_tokens() -> None:
+    """The cache counts as many as of the decoder; the limit has the rest."""
+    rows = [row for row in ROWS if row["model"].startswith("vision-encoder-decoder")]
+    assert len(rows) >= 15
+    for row in rows:
+        sized = hfinspect.memory(
+            config_of(row["model"]),
+            engine="transformers",
+            context=row["tokens"],
+            batch=row["batch"],
+            flash_attention=row["attention"] != "eager",
+        )
+        assert sized.workspace is not None and sized.cache is not None
+        assert sized.workspace.nbytes - RUNTIME_BYTES + sized.cache.nbytes >= row["peak"], row
 
 
 @pytest.mark.parametrize("engine", ["transformers", "logical"])

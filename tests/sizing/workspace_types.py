@@ -15,6 +15,7 @@ from tests.sizing.workspace_models import (
     _LINEAR_HEADS,
     _NARROW_BART,
     _NLLB,
+    _OLD,
     _STACK,
     _T5,
     _TOKENS,
@@ -100,6 +101,90 @@ _TROCR: Final = {
     "cross_attention_hidden_size": None,
     "activation_function": "gelu",
     **_TOKENS,
+}
+_LAYERS: Final = {
+    "hidden_size": 512,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "intermediate_size": 2048,
+    "hidden_act": "gelu",
+}
+_OF_TEXT: Final = {**_LAYERS, "max_position_embeddings": 4096, **_TOKENS}
+_OF_SOUND: Final = {**_LAYERS, "vocab_size": 32, "pad_token_id": 0}
+_BESIDE: Final = {"is_decoder": True, "add_cross_attention": True}
+_WIDER: Final = {"hidden_size": 1024, "intermediate_size": 4096, "vocab_size": 2000}
+_NARROWER: Final = {
+    "hidden_size": 128,
+    "intermediate_size": 512,
+    "num_attention_heads": 2,
+    "vocab_size": 500,
+}
+_GPT2: Final = {"model_type": "gpt2", **_OLD, "activation_function": "gelu_new", **_BESIDE}
+_MBART: Final = {
+    "model_type": "mbart",
+    **{key: value for key, value in _BART.items() if key != "forced_eos_token_id"},
+    "max_position_embeddings": 4096,
+    **_BESIDE,
+}
+
+
+def _pair(encoder: dict[str, Any], decoder: dict[str, Any]) -> dict[str, Any]:
+    ends = {"decoder_start_token_id": 1, "pad_token_id": 0, "is_encoder_decoder": True}
+    return {"encoder": encoder, "decoder": decoder, **ends}
+
+
+def _text(name: str, **more: int) -> dict[str, Any]:
+    return {"model_type": name, **_OF_TEXT, **more}
+
+
+def _beside(name: str, **more: int) -> dict[str, Any]:
+    return {**_text(name, **more), **_BESIDE}
+
+
+_PAIRS: Final = {
+    "encoder-decoder": _pair(_text("bert"), _beside("bert")),
+    "encoder-decoder roberta": _pair(_text("roberta"), _beside("roberta", **_WIDER)),
+    "encoder-decoder gpt2": _pair(_text("bert", **_WIDER), _GPT2),
+    "encoder-decoder generation": _pair(
+        _text("bert-generation", **_NARROWER), _beside("bert-generation")
+    ),
+    "encoder-decoder camembert": _pair(_text("camembert"), _beside("xlm-roberta", **_NARROWER)),
+    "encoder-decoder xlm-roberta": _pair(_text("xlm-roberta", **_WIDER), _beside("camembert")),
+    "vision-encoder-decoder": _pair({"model_type": "vit", **_LAYERS}, _beside("bert")),
+    "vision-encoder-decoder deit": _pair(
+        {"model_type": "deit", **_LAYERS, "image_size": 384},
+        {"model_type": "trocr", **_TROCR, **_BESIDE},
+    ),
+    "vision-encoder-decoder beit": _pair(
+        {"model_type": "beit", **_LAYERS, "image_size": 384}, _beside("roberta")
+    ),
+    "vision-encoder-decoder narrow": _pair(
+        {"model_type": "vit", **_LAYERS}, {**_GPT2, "n_embd": 128, "n_head": 2, "vocab_size": 500}
+    ),
+    "vision-encoder-decoder mbart": _pair(
+        {"model_type": "vit", **_LAYERS, **_WIDER, "image_size": 384, "patch_size": 32}, _MBART
+    ),
+    "speech-encoder-decoder": _pair({"model_type": "wav2vec2", **_OF_SOUND}, _MBART),
+    "speech-encoder-decoder norms": _pair(
+        {
+            "model_type": "wav2vec2",
+            **_OF_SOUND,
+            "feat_extract_norm": "layer",
+            "do_stable_layer_norm": True,
+            "conv_bias": True,
+        },
+        _beside("bert"),
+    ),
+    "speech-encoder-decoder hubert": _pair(
+        {
+            "model_type": "hubert",
+            **_OF_SOUND,
+            "hidden_size": 1024,
+            "num_attention_heads": 16,
+            "intermediate_size": 4096,
+        },
+        _GPT2,
+    ),
 }
 #: Name -> config.json; the type is the name up to a space.
 TYPES: dict[str, dict[str, Any]] = {
@@ -284,6 +369,7 @@ TYPES: dict[str, dict[str, Any]] = {
         "feed_forward_proj": "relu",
         "relative_bias_args": [{"type": "1d"}, {"type": "horizontal"}, {"type": "vertical"}],
     },
+    **_PAIRS,
     # Prompts longer than the table of positions.
     "m2m_100 short": {**_BART, **_SHORT, "activation_function": "relu"},
     "m2m_100 short wide": {**_BART, **_WIDE_BART, **_SHORT, "activation_function": "relu"},

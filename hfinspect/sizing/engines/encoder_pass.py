@@ -13,28 +13,25 @@ a the bytes of a number:
 - masks: one byte a pair where sequences are padded, and one array in numbers (of a bytes, eager)
 - logits: of all positions of the decoder, twice where ``final_logits_bias`` is added
 
-- encoders of blocks: tokens padded to whole blocks, the scores of a block and its neighbours
-  (LongT5 in float32, and its masks stay), of a window (LED) or of a block and the global tokens
-  (Pegasus-X); BigBird-Pegasus makes an array of all scores too, and masks of its random blocks in
-  int64, or looks at all tokens where there are few
-- NLLB-MoE: a row for each token and each expert
+- encoders of blocks (LongT5, LED, Pegasus-X, BigBird-Pegasus): tokens padded to whole blocks, and
+  the scores of a block
 - T5Gemma: grouped heads, a mask for each kind of window, the last logits; T5Gemma 2 looks at D + E
   tokens at once
-- ProphetNet: buckets of all pairs of the positions it knows (76 bytes each), and those of each pair
-  and head in int64 and int32 for each token it predicts ahead; logits for each of these too
-- UDOP: buckets of all pairs by where they stand on the page; SpeechT5: its first convolution, 64
-  steps a token, and distances of all pairs
+- buckets of all pairs (ProphetNet, UDOP); a first convolution of 64 steps a token (SpeechT5)
+- a pair of any two models: the encoder's moment by its own section of the config, the decoder's by
+  its own, next to the encoder's outputs in the encoder's width; a picture's tokens are its patches
 
 Source: as of ``prompt_pass.py``, read on 2026-11-28.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from ...trees.modules import each_module
 from ..workspace import WorkspaceLimit
 from .interface import padded
-from .pass_types import grown, number, value_of
+from .pass_types import grown, is_eager, number, value_of
 
 #: Copies of the last logits in float32 while a token is sampled, next to those of all.
 COPIES: Final = 5
@@ -56,12 +53,46 @@ class Widths(NamedTuple):
 
 
 def encoder_pass(
-    limit: WorkspaceLimit, wide: Widths, tokens: int, batch: int, *, eager: bool
+    limit: WorkspaceLimit,
+    sides: Sequence[tuple[WorkspaceLimit, Widths]],
+    tokens: int,
+    batch: int,
+    eager: bool,
 ) -> tuple[Fraction, str]:
-    """Bytes of the largest moment, and its formula."""
+    """Bytes of the largest moment, and its formula. ``sides``: the model, or the encoder and the
+    decoder that it pairs."""
+    (source, of_source), (target, of_target) = sides[0], sides[-1]
+    counted = tokens if limit.encoder_tokens is None else limit.encoder_tokens
+    encoded = max(counted, _patches(source))
+    of_layers = [item for layer in limit.layers for item in layer.keys_values]
+    of_cross = sum(int(item.key) + int(item.value) for item in of_layers if item.cross)
+    of_rows = sum(int(item.key) + int(item.value) for item in of_layers if not item.cross)
+    cache = batch * (counted * of_cross + tokens * of_rows) * limit.size
+    of_encoder, _, _ = _moments(source, of_source, tokens, encoded, batch, eager)
+    _, of_decoder, logits = _moments(target, of_target, tokens, encoded, batch, eager)
+    more = (encoded - counted) * of_cross + encoded * source.token_table[1] * (len(sides) > 1)
+    of_encoder -= cache
+    of_decoder, logits = (moment + batch * more * limit.size for moment in (of_decoder, logits))
+    return max(of_encoder, of_decoder, logits), (
+        f"max({max(0, int(of_encoder)):,} of the encoder's {encoded:,} tokens, {int(of_decoder):,} "
+        f"of the decoder's {tokens:,}, {int(logits):,} with their logits)"
+    )
+
+
+def _patches(source: WorkspaceLimit) -> int:
+    """Tokens of a picture."""
+    config, more = source.config, int(value_of(source, "patches", 0))
+    across = number(config.get("image_size"), 224) // number(config.get("patch_size"), 16)
+    return across**2 + more if more else 0
+
+
+def _moments(
+    limit: WorkspaceLimit, wide: Widths, tokens: int, encoded: int, batch: int, eager: bool
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Bytes of the encoder's largest moment, of the decoder's, and next to its logits."""
     vocabulary, hidden = limit.token_table
     size, heads = limit.size, limit.facts.heads or 1
-    encoded = tokens if limit.encoder_tokens is None else limit.encoder_tokens
+    eager = eager or is_eager(limit.name)
     own_bias, made_again = value_of(limit, "own_bias"), value_of(limit, "made_again")
     decoder_bias = value_of(limit, "biased")
     biased = decoder_bias or any(m.kind == "relative_position" for m in each_module(limit.root))
@@ -116,18 +147,13 @@ def encoder_pass(
     if limit.name == "udop":  # buckets of where each two tokens stand, in int64
         buckets = batch * first * (6 * 8 + 1 + 2 * heads * size)
         of_encoder = max(of_encoder, buckets + batch * encoded * 2 * hidden * size)
-    if limit.name == "speecht5":
+    if value_of(limit, "convolved"):
         of_encoder = max(of_encoder, *_of_sound(limit, encoded, batch, heads))
     inputs = batch * encoded * hidden * size + batch * (tokens + encoded) * IDS
     inputs += grown(limit, tokens, encoded)
     if as_gemma:
         rotary = 8 * len(limit.windows) * (wide.queries // heads)
         inputs += (tokens + encoded) * rotary
-    of_encoder -= sum(
-        batch * (encoded if item.cross else tokens) * (int(item.key) + int(item.value)) * size
-        for layer in limit.layers
-        for item in layer.keys_values
-    )
     in_decoder = inputs + masks(square + cross) + stays(square if decoder_bias else square + cross)
     in_decoder += weights(square + cross) if value_of(limit, "last_too") else 0
     together = scores(square + cross) if at_once else weights(square) + scores(cross)
@@ -140,16 +166,19 @@ def encoder_pass(
         streams += number(limit.config.get("ngram"), 2)
         in_streams = _of_streams(limit, tokens, batch, streams - 1)
         of_decoder = in_decoder + max(of_decoder - in_decoder, *in_streams)
-    copies = 2 if value_of(limit, "logits_twice") else 1 if streams == 1 else 1 + streams
+    copies = (
+        2
+        if limit.encodes and value_of(limit, "logits_twice")
+        else 1
+        if streams == 1
+        else 1 + streams
+    )
     one = batch * (1 if as_gemma else tokens) * vocabulary * size
     sampled = batch * vocabulary * (size + 4 * COPIES)
-    logits = inputs + masks(square + cross) + batch * tokens * hidden * size
+    # The head of a pair's decoder may have a layer before the logits.
+    logits = inputs + masks(square + cross) + batch * tokens * (2 - limit.encodes) * hidden * size
     logits += max(copies * one, one + sampled)
-    largest = max(of_encoder, of_decoder, logits)
-    return largest, (
-        f"max({max(0, int(of_encoder)):,} of the encoder's {encoded:,} tokens, {int(of_decoder):,} "
-        f"of the decoder's {tokens:,}, {int(logits):,} with their logits)"
-    )
+    return of_encoder, of_decoder, logits
 
 
 def _of_streams(
@@ -168,17 +197,17 @@ def _of_streams(
 def _of_sound(
     limit: WorkspaceLimit, encoded: int, batch: int, heads: int
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Of SpeechT5's encoder: its first convolution, 64 steps for each token that it gives, the
-    kernel of its positions, and distances of all pairs."""
+    """Of an encoder's first convolution, with its norm, 64 steps for each token that it gives, the
+    kernel of its positions, and SpeechT5's distances of all pairs."""
     config, hidden, size = limit.config, limit.token_table[1], limit.size
     widths = config.get("conv_dim")
-    first = number(widths[0] if isinstance(widths, list) and widths else None, 512)
+    widths = [number(each, 512) for each in widths] if isinstance(widths, list) else []
     kernel = number(config.get("num_conv_pos_embeddings"), 128)
     groups = number(config.get("num_conv_pos_embedding_groups"), 16)
     head = hidden // heads
-    pairs = encoded**2 * (head * size + 8 + 4 * batch * heads * size)
+    pairs = encoded**2 * (head * size + 8 + 4 * batch * heads * size) * (limit.name == "speecht5")
     return (
-        2 * batch * 64 * (encoded + 1) * first * size,
+        2 * batch * 64 * (encoded + 1) * (max(widths, default=512) + 1) * size,
         hidden**2 // groups * kernel * size + 4 * batch * (encoded + kernel) * hidden * size,
         pairs + 7 * batch * encoded * hidden * size,
     )

@@ -45,7 +45,7 @@ from ...core.once import once_each
 from ..matrices import Matrix, matrices
 from ..workspace import RUNTIME_BYTES, WorkspaceLimit
 from .encoder_pass import COPIES, IDS, Widths, encoder_pass
-from .pass_types import grown, number, number_of, text_of, value_of, values_of
+from .pass_types import grown, is_eager, number, number_of, pair, text_of, value_of, values_of
 from .state_pass import state_pass
 
 #: What eager attention holds of all scores: arrays of the model's dtype and of float32, and arrays
@@ -98,6 +98,8 @@ def _widths(limit: WorkspaceLimit) -> Widths:
             projected = max(projected, sum(rows) + (2 * wide if "kv_up" in kinds else 0))
     if limit.encodes and not (dense or encoder or experts):  # a tree without words for them
         dense = encoder = gated * number(limit.config.get("d_ff"), 2048)
+    if not limit.encodes:  # an encoder that generates is its own decoder
+        dense = encoder = max(dense, encoder)
     if not queries:  # jetmoe's are experts
         queries = max(keys, default=0) * (limit.facts.heads or 1) // (limit.facts.kv_heads or 1)
     return Widths(
@@ -112,12 +114,9 @@ def _of_dense(block: list[Matrix], hidden: int, plain: int, gated: int) -> int:
     """``plain``: arrays of the inner width where no gate multiplies, ``gated``: where one does."""
     down = [m.columns for m in block if m.kind == "down"]
     rows = [m.rows for m in block if m.linear and m.kind in {"up", "gate", "gate_up"}]
-    if any(m.kind == "shared_expert" for m in block):
-        rows = sorted((m.rows for m in block if m.linear), reverse=True)
-        rows, down = rows[:-1], rows[:1]
     inner = max(down, default=max(rows, default=0))
     if any(m.kind == "shared_expert" for m in block):
-        return gated * inner + 2 * hidden
+        return gated * max((m.rows for m in block if m.linear), default=0) + 2 * hidden
     if any(m.kind == "gate_up" for m in block) or (len(rows) == 1 and rows[0] == 2 * inner):
         return max(4, gated) * inner
     if len(rows) > 1:
@@ -141,17 +140,13 @@ def _of_experts(limit: WorkspaceLimit, block: list[Matrix], hidden: int) -> int:
     return served * (max(arrays * inner + hidden, rows * hidden) + 16) + 2 * of
 
 
-def is_eager(name: str) -> bool:
-    """Whether a type computes its scores whole where nobody chose a kernel."""
-    return name in values_of("without_sdpa") or name in values_of("falls_back")
-
-
 @once_each
 def has_rule(limit: WorkspaceLimit) -> bool:
     """Whether the limit may be given: layers with states, and encoders, differ by their code."""
     recurrent = any(s.name == "recurrent" for layer in limit.layers for s in layer.states)
     # The keys of a GGUF file name no type of transformers.
-    return not limit.config or not (limit.encodes or recurrent) or value_of(limit, "compared")
+    compared = value_of(limit, "compared", bool(pair(limit)))
+    return not limit.config or not (limit.encodes or recurrent) or compared
 
 
 def prompt_pass(
@@ -164,9 +159,11 @@ def prompt_pass(
     square = batch * tokens**2 if limit.windows else 0
     sampling = batch * vocabulary * (size + 4 * COPIES)
     if limit.encodes:
-        each, text = encoder_pass(limit, blocks, tokens, batch, eager=eager)
+        each, text = encoder_pass(
+            limit, [(side, _widths(side)) for side in pair(limit) or (limit,)], tokens, batch, eager
+        )
         return _workspace(each, sampling, text)
-    windows = limit.windows
+    windows, eager = limit.windows, eager or is_eager(limit.name)
     mask_size = value_of(limit, "mask_made", 0)
     masked = mask_size or static or batch > 1 or any(w is not None and w <= tokens for w in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
@@ -187,8 +184,7 @@ def prompt_pass(
         attention = max(attention, stream + 4 * blocks.queries + 2 * blocks.keys)
         scores = square * size  # the mask as numbers
     scores = max(scores, _masks_of_heads(limit, tokens, batch, heads))
-    dense = max(blocks.dense, blocks.encoder)  # an encoder that generates is its own decoder
-    block = (6 + streams) * hidden + max(dense, blocks.experts, (2 + meet) * hidden)
+    block = (6 + streams) * hidden + max(blocks.dense, blocks.experts, (2 + meet) * hidden)
     if limit.name in values_of("all_logits"):
         copies = 6 if limit.name == "xlstm" else 1  # three in float32
         block = max(block, 2 * hidden + copies * vocabulary)
@@ -208,8 +204,7 @@ def prompt_pass(
         scores += per_token * 5 * blocks.index_queries * size
     states = state_pass(limit, tokens, batch)
     layer = max(per_token * block * size + weights, per_token * attention * size + scores, states)
-    layer = max(layer, square * mask_size)
-    layer += next_to
+    layer = max(layer, square * mask_size) + next_to
     numbers = (
         f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
         + (f"at least {math.ceil(states):,} of states, " if states else "")

@@ -36,13 +36,7 @@ _SEQUENCES: Final = (
 )
 _MOST_SEQUENCES: Final = 512
 #: Tokens of prompts that are captured: (first, last, step).
-_PROMPTS: Final = (
-    (4, 32, 4),
-    (48, 256, 16),
-    (288, 512, 32),
-    (576, 1024, 64),
-    (1280, 4096, 256),
-)
+_PROMPTS: Final = ((4, 32, 4), (48, 256, 16), (288, 512, 32), (576, 1024, 64), (1280, 4096, 256))
 _LONG_PROMPTS: Final = (4608, 512)
 #: Classes that run as text unless ``--enable-multimodal`` is given.
 _AS_TEXT: Final = frozenset(

@@ -68,12 +68,11 @@ class Transformers(RowPerToken):
         return None
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace | None:
-        from .prompt_pass import has_rule, is_eager, prompt_pass  # most runs size nothing
+        from .prompt_pass import has_rule, prompt_pass  # most runs size nothing
 
         if not has_rule(limit):
             return None
-        eager = self.eager or is_eager(limit.name)
-        return prompt_pass(limit, context, batch, eager=eager, static=self.static)
+        return prompt_pass(limit, context, batch, eager=self.eager, static=self.static)
 
     def usable(self, nbytes: int) -> int:
         return nbytes
