@@ -9,7 +9,7 @@ the names of all fields; tests/oracle/record_config_keys.py writes both.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from . import data_files
@@ -52,14 +52,19 @@ class ConfigKeys:
         by_own_name |= {name: value for name, value in values.items() if name not in self.key_of}
         return by_own_name | {key: values[alias] for key, alias in aliased.items()}
 
+    @cached_property
+    def _aliases(self) -> Mapping[str, tuple[str, ...]]:
+        """A key with all that it is called, the key first."""
+        spelled: dict[str, tuple[str, ...]] = {}
+        for alias, key in self.key_of.items():
+            spelled[key] = (*spelled.get(key, (key,)), alias)
+        return spelled
+
     def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
         """What one getter reads, under the class's own keys; and each of them with its
         aliases."""
         own_keys = tuple(dict.fromkeys(self.key_of.get(key, key) for key in keys))
-        aliases = [
-            (key, *(a for a, key_ in self.key_of.items() if key_ == key)) for key in own_keys
-        ]
-        return [own_keys, *(names for names in aliases if len(names) > 1)]
+        return [own_keys, *(self._aliases[key] for key in own_keys if key in self._aliases)]
 
 
 _NONE = ConfigKeys()
