@@ -45,7 +45,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Machines are slow at times, which is no failure; examples are not kept between runs.
-settings.register_profile("suite", deadline=None, database=None)
+settings.register_profile("suite", deadline=None, database=None, max_examples=40)
+settings.register_profile("long", deadline=None, database=None, max_examples=300)
 settings.load_profile("suite")
 
 _caches = itertools.count()
@@ -61,9 +62,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end; the garbage collector need not look at it again."""
+    """What collecting made stays to the end; the garbage collector need not look at it again, and
+    what tests make lives too short for a look at every 700 objects."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

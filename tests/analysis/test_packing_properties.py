@@ -22,6 +22,7 @@ from hfinspect.errors import LimitError
 from hfinspect.trees.modules import Layers, Linear, Module, RMSNorm
 from hfinspect.trees.prediction import Prediction
 
+from ..examples import examples
 from .test_packing import ct, modelopt
 from .test_quantization_properties import JSON, KEYS, shard
 from .twins import groups_of, section
@@ -104,7 +105,7 @@ def model(out: int, inputs: int, bias: bool) -> Prediction:
     return Prediction(None, "Tiny", root, dtype="BF16")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(CONFIGS, st.integers(1, 12), st.integers(1, 12), st.booleans())
 def test_what_is_packed_is_read_back(config: Config, rows: int, groups: int, bias: bool) -> None:
     """Logical parameters, names, bytes by what tensors hold, and the scheme's name."""
@@ -144,7 +145,7 @@ SECTIONS = st.dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from([*METHODS, "unheard"]), SECTIONS, st.integers(1, 99), st.integers(1, 99))
 def test_configs_of_no_sense(method: str, values: Config, out: int, inputs: int) -> None:
     """A layout or a reason; the count of parameters stays what it is, and nothing is raised."""
@@ -181,7 +182,7 @@ def selected(selection: Selection, name: str) -> object:
     return selection.label(state)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(EXPRESSIONS, st.sampled_from(["", "$"]), NAMES)
 def test_expressions_match_as_in_python(body: str, end: str, name: str) -> None:
     selection = Selection()

@@ -19,6 +19,7 @@ from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
 from hfinspect.core.tensor import DTYPE_BITS, StoredTensor, nbytes_of
 
+from ..examples import examples
 from . import twins
 
 CORPUS = Path(os.environ.get("HFINSPECT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
@@ -71,7 +72,7 @@ PACKINGS: list[tuple[str, twins.Packing, dict[str, Any]]] = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.sampled_from(PACKINGS), st.integers(1, 40), st.integers(1, 40))
 def test_any_size_comes_out_exactly(
     packing: tuple[str, twins.Packing, dict[str, Any]], rows: int, groups: int
@@ -113,7 +114,7 @@ KEYS = st.sampled_from(
 SECTIONS = st.dictionaries(KEYS, JSON, max_size=5)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(TENSORS, st.sampled_from([*METHODS, "unheard", None]), SECTIONS, JSON)
 def test_headers_of_no_sense(
     tensors: twins.Stored, method: str | None, section: dict[str, Any], metadata: object

@@ -20,6 +20,7 @@ from hfinspect.auditing.facts.templates import danger_in
 from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader
 
+from ..examples import examples
 from ..formats.gguf_files import GgufWriter
 from .sound import made, write
 
@@ -295,7 +296,7 @@ def test_plain_keras_is_silent() -> None:
     assert [t for t in SOUND_KERAS if keras_text_gadgets("x", t.encode())] == []
 
 
-@settings(max_examples=80, derandomize=True)
+@settings(max_examples=examples(80), derandomize=True)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_graphs_or_errors(data: bytes) -> None:
     for read in (onnx_gadgets, saved_model_gadgets):

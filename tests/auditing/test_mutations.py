@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.auditing.registry import rules
 
+from ..examples import examples
 from .recipes import Recipe, audited, recipes
 from .sound import BASES, made, write
 
@@ -58,7 +59,7 @@ def test_there_are_many_pairs() -> None:
     assert len(PAIRS) > 500
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=examples(60), derandomize=True)
 @given(pair=st.sampled_from(PAIRS))
 def test_pairs_of_damage_are_both_caught(pair: tuple[Recipe, Recipe]) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -66,7 +67,7 @@ def test_pairs_of_damage_are_both_caught(pair: tuple[Recipe, Recipe]) -> None:
     assert {recipe.code for recipe in pair} <= all_codes
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=examples(60), derandomize=True)
 @given(base=st.sampled_from(sorted(BASES)), data=st.data())
 def test_random_bytes_never_stop_an_audit(base: str, data: st.DataObject) -> None:
     files = made(base)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from hfinspect.auditing.facts.values import FLOATS, ValueScan, marks
 
+from ..examples import examples
+
 
 def decoded(dtype: str, item: bytes) -> float:
     """The value of one element, by the textbook."""
@@ -44,7 +46,7 @@ def test_every_pattern(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", REAL)
 @given(data=st.data())
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=examples(40), derandomize=True)
 def test_scan_finds_the_first(dtype: str, data: st.DataObject) -> None:
     size = FLOATS[dtype].size
     special = st.sampled_from(

@@ -14,6 +14,8 @@ from hfinspect.formats.safetensors.compact import compact_header
 from hfinspect.formats.safetensors.header import Header, _header_of, parse_header
 from hfinspect.formats.strict_json import StrictJsonError, decode_pairs
 
+from ..examples import examples
+
 GOOD = (
     b'{"__metadata__":{"format":"pt","a":"b"},'
     b'"a.0.w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},'
@@ -125,7 +127,7 @@ METADATA = st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2)
 
 
 @given(st.dictionaries(NAME, INFO, max_size=4), st.none() | METADATA, st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_header_is_read_as_it_is_decoded(
     entries: dict[str, Any], metadata: dict[str, str] | None, is_ascii: bool
 ) -> None:
@@ -140,7 +142,7 @@ SPICE = [b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b" ", b"0", b"-", b"1e
 
 @given(st.data())
 @example(None)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_damaged_header_is_read_as_it_is_decoded(data: Any) -> None:
     text = GOOD
     for _ in range(0 if data is None else data.draw(st.integers(1, 3))):

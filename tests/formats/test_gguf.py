@@ -20,6 +20,7 @@ from hfinspect.formats.gguf.ggml_types import FILE_TYPES, GGML_TYPES
 from hfinspect.formats.gguf.gguf import FORMAT, describe
 from hfinspect.formats.window import FIRST_STEP, NEXT_STEP
 
+from ..examples import examples
 from .gguf_files import ARRAY, BOOL, F32, STRING, U8, U64, GgufWriter, one_tensor
 from .readers import MeteredReader, SparseReader, metered
 
@@ -395,7 +396,7 @@ SOUND = [path.read_bytes()[:4096] for path in FILES] + [one_tensor().bytes(32)]
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6),
     st.integers(0, 4096),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_damaged_files_give_a_shard_or_an_error_of_ours(
     sound: bytes, flips: list[tuple[int, int]], keep: int
 ) -> None:
@@ -407,7 +408,7 @@ def test_damaged_files_give_a_shard_or_an_error_of_ours(
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"GGUF\3\0\0\0", b"GGUF\0\0\0\2"]))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_bytes_give_a_shard_or_an_error_of_ours(data: bytes, start: bytes) -> None:
     check(start + data)
 

@@ -17,6 +17,7 @@ from hfinspect.formats.base import BytesReader
 from hfinspect.formats.hdf5 import root_texts
 from hfinspect.formats.window import Windows
 
+from ..examples import examples
 from ..trust.gadgets import LAMBDA
 from ..trust.odd_spellings import LATE
 
@@ -60,7 +61,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
                 texts(LARGE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(0, 255)), max_size=4))
 def test_any_damage_is_an_error_of_ours_or_none(changes: list[tuple[int, int]]) -> None:
     damaged = bytearray(SMALL)
@@ -70,7 +71,7 @@ def test_any_damage_is_an_error_of_ours_or_none(changes: list[tuple[int, int]]) 
         texts(bytes(damaged))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.binary(max_size=300))
 def test_any_bytes_behind_the_magic(data: bytes) -> None:
     with pytest.raises(HfinspectError):

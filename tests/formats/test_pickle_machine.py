@@ -24,6 +24,8 @@ from hfinspect.formats.pickles.nodes import GlobalRef, Inert, OpaqueKey
 from hfinspect.formats.torch.rebuild import StorageTable
 from hfinspect.formats.torch.state_dict import Walker
 
+from ..examples import examples
+
 PLAIN = st.recursive(
     st.none()
     | st.booleans()
@@ -44,7 +46,7 @@ def run(data: bytes) -> object:
 
 
 @given(PLAIN, st.sampled_from(range(6)))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_plain_data_comes_out_as_pickle_reads_it(value: object, protocol: int) -> None:
     assert run(pickle.dumps(value, protocol)) == value
 
@@ -356,7 +358,7 @@ NAMELESS = st.lists(
 
 
 @given(st.binary(max_size=200) | PIECES.map(b"".join), st.sampled_from([b"", b"."]))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @example(struct.pack("<BQ", 0x8D, 2**64 - 1), b"")
 def test_any_bytes_give_a_value_or_an_error_of_ours(data: bytes, end: bytes) -> None:
     table = StorageTable()
@@ -371,7 +373,7 @@ def test_any_bytes_give_a_value_or_an_error_of_ours(data: bytes, end: bytes) -> 
 
 
 @given(st.binary(max_size=120) | NAMELESS.map(b"".join))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_whatever_pickle_accepts_without_names_the_machine_accepts(data: bytes) -> None:
     class NoNames(pickle.Unpickler):
         def find_class(self, module: str, name: str) -> Any:

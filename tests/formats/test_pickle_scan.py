@@ -18,6 +18,7 @@ from hfinspect.formats.pickles.globals import scan_pickle
 from hfinspect.formats.pickles.nodes import MADE, NAMED, SETTLED, GlobalRef, Inert
 from hfinspect.formats.torch.torch import scan_file
 
+from ..examples import examples
 from ..trust.attacks import _wrapper
 from ..trust.evil import EVIL_PICKLE
 from ..trust.opcodes import Raw, call, frame, get, name, pickled
@@ -183,7 +184,7 @@ DTYPE_STATES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["shape", "dtype", "subclass"]), DTYPE_STATES, max_size=3))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_header_of_an_array_has_a_size_or_none(state: dict[str, object]) -> None:
     layout = array_layout(state)
     assert layout is None or layout.nbytes >= 0
@@ -235,7 +236,7 @@ MAGICS = st.sampled_from(
 
 
 @given(MAGICS, st.binary(max_size=300), st.integers(0, 2_000))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_bytes_are_scanned_or_refused_in_our_words(magic: bytes, tail: bytes, cut: int) -> None:
     data = (magic + tail)[: max(cut, 1)]
     try:

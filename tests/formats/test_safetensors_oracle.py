@@ -19,6 +19,7 @@ from hfinspect.formats.safetensors.header import LIBRARY_DTYPES
 from hfinspect.formats.safetensors.safetensors import FORMAT, judge_header
 
 from ..builders import header_text, raw_safetensors, safetensors_bytes, safetensors_header
+from ..examples import examples
 
 SOUND = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 D8 = bytes(8)
@@ -332,13 +333,13 @@ def damaged(draw: st.DrawFn) -> bytes:
     return raw_safetensors(text, bytes(max(0, size + draw(st.sampled_from([0, 0, 0, 1, -1])))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(damaged())
 def test_damaged_files_are_judged_as_the_library_does(data: bytes) -> None:
     assert_same_verdict(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_flipped_bytes_are_judged_as_the_library_does(data: st.DataObject) -> None:
     file = bytearray(safetensors_bytes(data.draw(_tensors), {"format": "pt"}))
@@ -348,7 +349,7 @@ def test_flipped_bytes_are_judged_as_the_library_does(data: st.DataObject) -> No
     assert_same_verdict(bytes(file))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=60), st.booleans())
 @example(b"-0", True)
 @example(b"[-0]", True)
@@ -356,7 +357,7 @@ def test_any_bytes_give_a_shard_or_a_format_error(data: bytes, framed: bool) -> 
     assert_same_verdict(raw_safetensors(data) if framed else data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet='{}[]",:0-1eE.\\ud8 "aN', max_size=40))
 def test_any_json_like_text_is_judged_as_the_library_does(text: str) -> None:
     assert_same_verdict(raw_safetensors(f'{{"a":{entry(more=f",{text}")}}}', D8))

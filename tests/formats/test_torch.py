@@ -18,6 +18,7 @@ from hfinspect.errors import FormatError, HfinspectError, LimitError, Unsupporte
 from hfinspect.formats.base import BytesReader
 from hfinspect.formats.torch.torch import FORMAT, scan_file
 
+from ..examples import examples
 from .readers import MeteredReader, SparseReader
 from .torch_files import (
     FLOAT,
@@ -436,7 +437,7 @@ SOUND = [
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"PK\x03\x04", b"\x80\x02", SOUND[2][:60]]))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_bytes_give_a_shard_or_an_error_of_ours(data: bytes, start: bytes) -> None:
     check(start + data)
 
@@ -446,7 +447,7 @@ def test_any_bytes_give_a_shard_or_an_error_of_ours(data: bytes, start: bytes) -
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6),
     st.integers(0, 3000),
 )
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_damaged_files_give_a_shard_or_an_error_of_ours(
     sound: bytes, flips: list[tuple[int, int]], keep: int
 ) -> None:

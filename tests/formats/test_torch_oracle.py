@@ -14,6 +14,7 @@ from hfinspect.core.extents import Extent
 from hfinspect.core.tensor import TORCH_DTYPES
 from hfinspect.formats.torch.torch import FORMAT
 
+from ..examples import examples
 from .readers import MeteredReader
 
 pytestmark = pytest.mark.oracle
@@ -60,7 +61,7 @@ def build(steps: list[tuple[str, int, Any]]) -> dict[str, Any]:
 
 
 @given(recipes(), st.sampled_from(["zip", "zip3", "zip5", "legacy"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_torch_saves_is_read_as_torch_loads_it(
     steps: list[tuple[str, int, Any]], way: str
 ) -> None:

@@ -21,6 +21,7 @@ from hfinspect.formats.torch.torch import FORMAT, scan_file
 from hfinspect.formats.torch.zip_directory import name_doubts, read_directories
 from hfinspect.formats.window import Windows
 
+from ..examples import examples
 from ..hub_server import HubServer
 from ..sources.hub_support import client
 from ..trust.attacking_archives import two_archives
@@ -238,7 +239,7 @@ SEEDS = [state_zip(SHAPES), two_archives(BENIGN, EVIL_PICKLE, comment=True), TRI
 
 
 @given(st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=4))))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_archive_is_read_or_refused_in_our_words(
     data: bytes, patches: list[tuple[int, bytes]]
 ) -> None:

@@ -20,6 +20,7 @@ from hfinspect.trees.prediction import predict
 
 from ..analysis.twins import CONFIG, TWINS
 from ..builders import Tensors, write_config, write_sharded
+from ..examples import examples
 from ..test_one_run import calls
 from .folded import both, check_equal, in_parts, shards_of
 
@@ -124,7 +125,7 @@ def changed(tensors: Tensors, changes: list[tuple[str, int]]) -> Tensors:
     return kinds
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(sorted(CONFIGS)),
     st.sampled_from([*sorted(CONFIGS), None]),

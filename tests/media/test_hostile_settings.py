@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hfinspect.core.media_tokens import AudioItem, ImageItem, VideoItem
 from hfinspect.media.registry import RULES, count_tokens
 
+from ..examples import examples
+
 KEYS = (
     "size crop_size patch_size merge_size temporal_patch_size max_patches min_patches min_pixels "
     "max_pixels image_grid_pinpoints max_image_tiles max_image_size image_seq_length tile_size "
@@ -40,7 +42,7 @@ FILE: Any = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8)
 PARTS = ("image_processor", "video_processor", "feature_extractor")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     kind=st.sampled_from(sorted(RULES)),
     own=FILE,

@@ -13,6 +13,7 @@ from hfinspect.core.media_tokens import AudioItem, ImageItem, VideoItem
 from hfinspect.media.llama_cpp.counting import COUNTED, REFUSED, count_by_llama_cpp
 
 from ..cli.program import ROOT
+from ..examples import examples
 
 RECORDED: list[dict[str, Any]] = json.loads(
     (ROOT / "fixtures/oracle/mmproj_tokens.json").read_text()
@@ -49,7 +50,7 @@ NAMES = sorted({key for case in RECORDED for key in case["keys"]})
 SENSES = {"clip.has_vision_encoder": True, "clip.has_audio_encoder": True}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     kind=st.sampled_from([*sorted(COUNTED), *sorted(REFUSED), "unknown"]),
     keys=st.dictionaries(st.sampled_from(NAMES), st.one_of(NUMBERS, st.lists(NUMBERS))),

@@ -25,6 +25,7 @@ from hfinspect.running.loader import PASSED, Check, Launch, Loader
 from hfinspect.sizing.engine_classes import class_lists
 from hfinspect.sizing.engines.registry import ENGINES
 
+from ..examples import examples
 from .test_runs import FP8, GGUF, LLAMA, MODELS, packed
 
 FLAGS_FILE = Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json"
@@ -84,7 +85,7 @@ def test_python_lines_are_python() -> None:
         compile(code, "line", "exec")
 
 
-@settings(max_examples=12)  # each answers of all engines
+@settings(max_examples=examples(12))  # each answers of all engines
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))
 def test_a_name_is_one_word_of_the_shell(name: str) -> None:
     prediction = predict(LLAMA)

@@ -27,6 +27,7 @@ from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.hub.search import BEGIN, ListPlace, list_models
 
 from ..cli.program import hfinspect
+from ..examples import examples
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill, model_files
 
@@ -317,7 +318,7 @@ def test_a_list_goes_on_at_any_of_its_places(hub: HubServer) -> None:
 # ---- any end, any order
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(count=st.integers(0, 12), seed=st.integers(0, 1 << 32))
 def test_any_order_and_any_end(count: int, seed: int) -> None:
     """Rows come in any order, runs end at any row, the last line may be cut, and the manifest may
@@ -373,7 +374,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     key=st.sampled_from(
         [

@@ -19,6 +19,7 @@ from hfinspect.scanning.lines import FORMATS
 from hfinspect.scanning.rows import LEADING
 
 from ..cli.program import ROOT, hfinspect
+from ..examples import examples
 from ..schemas import conforms
 
 MODELS = ROOT / "fixtures" / "models"
@@ -153,7 +154,7 @@ def test_what_no_scan_has_written(tmp_path: Path, content: bytes, text: str | No
     assert "does not exist" in hfinspect("report", str(tmp_path / "nowhere")).err
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(junk=st.binary(max_size=60), head=st.sampled_from([b"", b"{", b"target,status\n", b"PAR1"]))
 def test_any_bytes_are_rows_or_an_error(tmp_path_factory: Any, junk: bytes, head: bytes) -> None:
     path = tmp_path_factory.mktemp("junk") / "rows"

@@ -28,6 +28,7 @@ from hfinspect.scanning.rows import (
 from hfinspect.scanning.targets import below, from_file, from_lines, part
 
 from ..cli.program import ROOT
+from ..examples import examples
 from ..readme_tables import columns
 
 COLUMNS_HERE = (*LEADING, "parameters", "tied", "dtype")
@@ -56,7 +57,7 @@ def written(path: Path, format_: str, content: list[ScanRow]) -> bytes:
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "csv"])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(content=st.lists(rows, max_size=4), data=st.data())
 def test_a_file_cut_anywhere_is_resumed(
     format_: str, content: list[ScanRow], data: st.DataObject
@@ -77,7 +78,7 @@ def test_a_file_cut_anywhere_is_resumed(
         assert path.read_bytes() == whole
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(row=rows)
 def test_a_line_is_read_back_as_it_was(row: ScanRow) -> None:
     """Exactly from JSON; from csv what a spreadsheet may show of it."""
@@ -91,7 +92,7 @@ def test_a_line_is_read_back_as_it_was(row: ScanRow) -> None:
         assert lines.row(line, COLUMNS_HERE)[name] == row[name]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(content=st.binary(max_size=200))
 def test_a_stranger_is_refused_and_left_alone(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +137,7 @@ def test_any_text_is_a_list_or_an_error(lines: list[str]) -> None:
     assert len(targets) <= len(lines)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(content=st.binary(max_size=300))
 def test_any_file_is_a_list_or_an_error(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +149,7 @@ def test_any_file_is_a_list_or_an_error(content: bytes) -> None:
             assert error.exit_code == 2
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(items=st.lists(st.integers(), max_size=30), n=st.integers(1, 40))
 def test_parts_in_a_row_are_the_list(items: list[int], n: int) -> None:
     parts = [part(items, f"{k}/{n}") for k in range(1, n + 1)]

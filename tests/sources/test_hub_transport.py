@@ -35,6 +35,7 @@ from hfinspect.sources.hub.wire.http_library import http_library
 from hfinspect.sources.hub.wire.pipelining import SessionPool
 from hfinspect.sources.hub.wire.transport import Transport
 
+from ..examples import examples
 from .scripted import CERTIFICATE, OK, scripted
 
 TLS = ssl.create_default_context()
@@ -407,7 +408,7 @@ PIECES = st.lists(st.binary(min_size=1, max_size=40), max_size=5)
 
 
 @given(HEADERS, PIECES, st.sampled_from([200, 206, 302, 404]), st.booleans(), st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_good_answer_is_read(
     headers: list[bytes], pieces: list[bytes], status: int, is_chunked: bool, early: int
 ) -> None:
@@ -446,7 +447,7 @@ SPICE = [
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_answer_is_read_in_another_way(data: st.DataObject) -> None:
     """Good ones with something put in or taken out: refused, or read as the strict parser does."""
     good = [OK, *KEPT.values(), *ENDING.values()]

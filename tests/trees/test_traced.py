@@ -30,6 +30,7 @@ from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
 from tests.architectures.recordings import digest, line
 
+from ..examples import examples
 from ..oracle_folder import ORACLE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -283,14 +284,14 @@ _VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(sorted(SMALL["defaults"])), _VALUES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_config_is_answered_or_refused(config: dict[str, Any]) -> None:
     with contextlib.suppress(HfinspectError):
         built(config)
 
 
 @given(st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_a_malformed_trace_is_refused(data: st.DataObject) -> None:
     trace = json.loads(json.dumps(SMALL))
     for _ in range(data.draw(st.integers(1, 3))):

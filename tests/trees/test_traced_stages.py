@@ -15,6 +15,8 @@ from hfinspect.errors import ConfigError, HfinspectError
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.traced import builders
 
+from ..examples import examples
+
 #: Two layers in the first stage and one in the second; between two stages the width changes; the
 #: first layer of each stage has a bias, and in a stage of the kind "wide" twice the width.
 STAGED: dict[str, Any] = {
@@ -253,7 +255,7 @@ _NUMBERS = st.integers(-3, 10**12) | st.floats() | st.none() | st.booleans() | s
         _NUMBERS | st.lists(_NUMBERS, max_size=6),
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_lists_are_answered_or_refused(config: dict[str, Any]) -> None:
     for trace in (STAGED, BACKBONE):
         with contextlib.suppress(HfinspectError):

@@ -24,6 +24,7 @@ from hfinspect.formats.torch import unpacking
 from hfinspect.formats.torch.torch import scan_file
 
 from ..auditing.sound import made, write
+from ..examples import examples
 from ..formats.torch_files import state_zip
 from ..hub_repos import StoredFile
 from ..hub_server import HubServer
@@ -139,7 +140,7 @@ def test_an_archive_of_many_members_is_bounded_on_the_hub(hub: HubServer) -> Non
     assert hub.meter.count("cdn") <= other_files.MAX_REMOTE_READS + 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from([s.data for s in odd() if s.category == "odd archives"]), st.data())
 def test_any_damage_to_an_archive_is_an_error_of_ours_or_none(
     archive: bytes, data: st.DataObject

@@ -15,6 +15,7 @@ from hfinspect.web.answering import MAX_QUESTION, answer
 
 from ..builders import SMALL_BERT
 from ..cli.program import ROOT
+from ..examples import examples
 from ..media.test_media_in_memory import QWEN
 
 MODELS = ROOT / "fixtures" / "models"
@@ -30,7 +31,7 @@ KEYS = st.sampled_from(
 KINDS = ("report", "memory", "explain", "audit", "compare")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.dictionaries(KEYS, VALUES), st.sampled_from(KINDS), st.booleans())
 def test_any_question_gets_an_answer(question: dict[str, Any], kind: str, known: bool) -> None:
     """With a model that is answered in milliseconds, or with whatever stands there."""
@@ -44,7 +45,7 @@ def test_any_question_gets_an_answer(question: dict[str, Any], kind: str, known:
     assert ("error" in document) != ("html" in document)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text() | VALUES.map(json.dumps))
 def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(json.loads(answer(text)), dict)
