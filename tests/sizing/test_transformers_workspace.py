@@ -94,6 +94,7 @@ STRANGE: list[tuple[str, str, dict[str, Any]]] = [
     ("encoder-decoder", "encoder", {"model_type": "vit"}),
     ("encoder-decoder", "encoder", {"hidden_size": None}),
     ("encoder-decoder", "decoder", {"model_type": "electra"}),
+    ("encoder-decoder gpt2", "decoder", {"reorder_and_upcast_attn": True}),
     ("vision-encoder-decoder", "encoder", {"model_type": "dinov2"}),
     ("vision-encoder-decoder beit", "encoder", {"use_relative_position_bias": True}),
     ("speech-encoder-decoder", "encoder", {"add_adapter": True}),
