@@ -370,6 +370,18 @@ TYPES: dict[str, dict[str, Any]] = {
         "relative_bias_args": [{"type": "1d"}, {"type": "horizontal"}, {"type": "vertical"}],
     },
     **_PAIRS,
+    "bart deep": {**_BART, "decoder_layers": 10},
+    "m2m_100 deep": {**_BART, "activation_function": "relu", "decoder_layers": 10},
+    "t5 deep": {**_T5, "feed_forward_proj": "relu", "num_layers": 10, "num_decoder_layers": 10},
+    "t5gemma2 deep": {
+        "encoder": {"text_config": _GEMMA, "vision_config": _TOWER},
+        "decoder": {**_GEMMA, "num_hidden_layers": 10, "layer_types": ["full_attention"] * 10},
+        "decoder_start_token_id": 1,
+        **_TOKENS,
+    },
+    "encoder-decoder deep": _pair(
+        _text("bert", **_NARROWER), _beside("roberta", **_WIDER, num_hidden_layers=10)
+    ),
     # Prompts longer than the table of positions.
     "m2m_100 short": {**_BART, **_SHORT, "activation_function": "relu"},
     "m2m_100 short wide": {**_BART, **_WIDE_BART, **_SHORT, "activation_function": "relu"},

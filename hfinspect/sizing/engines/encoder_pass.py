@@ -70,7 +70,8 @@ def encoder_pass(
     cache = batch * (counted * of_cross + tokens * of_rows) * limit.size
     of_encoder, _, _ = _moments(source, of_source, tokens, encoded, batch, eager)
     _, of_decoder, logits = _moments(target, of_target, tokens, encoded, batch, eager)
-    more = (encoded - counted) * of_cross + encoded * source.token_table[1] * (len(sides) > 1)
+    projected = source.token_table[1] + target.token_table[1] if len(sides) > 1 else 0
+    more = (encoded - counted) * of_cross + encoded * projected
     of_encoder -= cache
     of_decoder, logits = (moment + batch * more * limit.size for moment in (of_decoder, logits))
     return max(of_encoder, of_decoder, logits), (
@@ -147,6 +148,8 @@ def _moments(
     if limit.name == "udop":  # buckets of where each two tokens stand, in int64
         buckets = batch * first * (6 * 8 + 1 + 2 * heads * size)
         of_encoder = max(of_encoder, buckets + batch * encoded * 2 * hidden * size)
+    if as_gemma:  # distances of all pairs in int64, while the mask of a window is made
+        of_encoder = max(of_encoder, 19 * first + batch * encoded * 2 * hidden * size)
     if value_of(limit, "convolved"):
         of_encoder = max(of_encoder, *_of_sound(limit, encoded, batch, heads))
     inputs = batch * encoded * hidden * size + batch * (tokens + encoded) * IDS
@@ -160,6 +163,8 @@ def _moments(
     of_decoder = in_decoder + max(
         batch * tokens * layer * size + weights(square + cross),
         batch * tokens * attention * size + repeated + max(scores(square), together),
+        # Keys and values of a layer, on their way to the cache.
+        batch * (tokens * attention + 2 * encoded * wide.keys) * size + repeated,
     )
     streams = 1
     if limit.name == "prophetnet":
