@@ -373,6 +373,12 @@ TYPES: dict[str, dict[str, Any]] = {
     "bart deep": {**_BART, "decoder_layers": 10},
     "m2m_100 deep": {**_BART, "activation_function": "relu", "decoder_layers": 10},
     "t5 deep": {**_T5, "feed_forward_proj": "relu", "num_layers": 10, "num_decoder_layers": 10},
+    "umt5 deep": {
+        **_T5,
+        "feed_forward_proj": "gated-gelu",
+        "num_layers": 10,
+        "num_decoder_layers": 10,
+    },
     "t5gemma2 deep": {
         "encoder": {"text_config": _GEMMA, "vision_config": _TOWER},
         "decoder": {**_GEMMA, "num_hidden_layers": 10, "layer_types": ["full_attention"] * 10},

@@ -109,7 +109,10 @@ def _moments(
     def scores(pairs: int) -> Fraction:
         """Of one attention, next to what stays."""
         if biased and own_bias:
-            return heads * pairs * size * (3 * batch if eager else 2 * batch + 1)
+            if eager:
+                return heads * pairs * size * 3 * batch
+            # A bias, or the buckets in int64 that it is made of.
+            return pairs * (2 * heads * batch * size + max(heads * size, Fraction(16)) + 5)
         if value_of(limit, "float32") and eager:
             return heads * batch * pairs * (size + 8)
         if eager or biased:
