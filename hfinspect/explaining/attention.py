@@ -177,7 +177,7 @@ def described(block: AttentionBlock, ledger: Ledger) -> Attention:
 
 
 def _divided(weights: Polynomial, heads: Quantity) -> Polynomial | None:
-    if weights.value % heads.value:
+    if not heads.value or weights.value % heads.value:
         return None
     return with_widths(weights * Polynomial({((heads, -1),): 1}))
 

@@ -270,9 +270,9 @@ def _sizes(prediction: Prediction, config: Mapping[str, Any]) -> _Sizes | None:
         return None
     rows = _rows(blocks[0])
     out, columns = rows["output"]
-    if columns % heads:
+    head_dim, more = divmod(columns, heads)
+    if more or not head_dim:
         return None
-    head_dim = columns // heads
     kv_heads = heads
     if "key" in rows:
         kv_heads = rows["key"][0] // head_dim

@@ -112,7 +112,7 @@ class Vllm(Engine):
             if layer.cache and not any(item.cross for item in layer.keys_values):
                 kinds.setdefault((*layer.cache, layer.window), []).append(layer)
         windows = {layer.window if layer.keys_values else 0 for layer in layers if layer.cache}
-        if len(windows) < 2:
+        if len(windows) < 2 or not kinds:
             return layers  # layers that need as many tokens each are one group
         counts = [len(alike) for alike in kinds.values()]
         group = min(counts) if max(counts) >= 1.5 * min(counts) else max(counts)
@@ -191,7 +191,7 @@ class Vllm(Engine):
         row = next(rows, None)
         if not any(layer.states for layer in layers):
             return self._unified(layers, request)
-        if row is None:
+        if row is None or not (row.key or row.value):
             return layers, self
         alone = replace(request, batch=1)
         sizes = {
