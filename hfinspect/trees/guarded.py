@@ -79,7 +79,7 @@ class GuardedRead:
         if config.says(last) and default is not None and not isinstance(default, dict):
             if self._guards.get(key, {}).get("null"):
                 return None  # it is a value of its own
-            raise self.refused(key, "null")  # it is no default: classes see the null
+            raise self.refused(key, None)  # it is no default: classes see the null
         if isinstance(default, dict):
             return self._computed(key, default["of"])
         return default
@@ -228,7 +228,7 @@ class GuardedRead:
         return [self.number(key)]
 
     def refused(self, key: str, raw: object) -> UnknownArchitectureError:
-        text = repr(raw)
+        text = "null" if raw is None else repr(raw)
         return UnknownArchitectureError(
             f"{self._name} with {self._config.path}{key} = {text[:60]}",
             "was not recorded",
