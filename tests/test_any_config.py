@@ -20,7 +20,7 @@ from hfinspect.errors import HfinspectError
 from .architectures import recordings
 from .examples import examples
 
-VALUES = st.sampled_from(
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [0, -1, 1, 2, 3, 7, 64, 10**9, 2**40, True, False, None, 0.5, "x", "full_attention", [], {}]
 )
 PACKED: list[dict[str, Any]] = [
