@@ -105,6 +105,22 @@ def test_a_config_that_was_a_traceback(config: dict[str, Any], options: dict[str
     assert answered(lambda: hfinspect.memory(config, **options))
 
 
-def test_an_attention_without_heads_is_explained() -> None:
-    config = {"model_type": "funnel", "architectures": ["FunnelForPreTraining"], "n_head": 0}
+EXPLAINED: dict[str, dict[str, Any]] = {
+    "an attention without heads": {
+        "model_type": "funnel",
+        "architectures": ["FunnelForPreTraining"],
+        "n_head": 0,
+    },
+    "heads that do not divide four times the width, which is the usual one of an MLP": {
+        "model_type": "videoprism_vision_model",
+        "architectures": ["VideoPrismVideoModel"],
+        "hidden_size": 24,
+        "intermediate_size": 30,
+        "num_attention_heads": 5,
+    },
+}
+
+
+@pytest.mark.parametrize("config", EXPLAINED.values(), ids=EXPLAINED)
+def test_a_config_whose_derivation_was_a_traceback(config: dict[str, Any]) -> None:
     assert answered(lambda: hfinspect.explain(config))

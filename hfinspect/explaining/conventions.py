@@ -29,7 +29,7 @@ def conventions_of(d: Derivation) -> tuple[Counting, ...]:
     unique: dict[tuple[int, frozenset[str]], Counting] = {}
     for source in _SOURCES:
         for one in source(d):
-            if one.delta.value:
+            if one.delta.exact and one.delta.exact.denominator == 1:
                 unique.setdefault((one.delta.value, one.touches), one)
     return tuple(unique.values())
 

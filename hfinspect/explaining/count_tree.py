@@ -3,8 +3,6 @@
 Polynomials inside a stack of layers are those of one layer; elsewhere they are of the whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -61,7 +59,7 @@ class CountBranch:
 
     name: str
     class_name: str
-    children: tuple[TreeNode, ...]
+    children: "tuple[TreeNode, ...]"
     folded: Polynomial = ONE
 
 
@@ -70,8 +68,8 @@ class Stack:
     """A list of layers: its kinds, each with the layers that are of it."""
 
     name: str
-    kinds: tuple[CountKind, ...]
-    children: tuple[TreeNode, ...] = ()
+    kinds: "tuple[CountKind, ...]"
+    children: "tuple[TreeNode, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -139,10 +137,10 @@ class _LayerContext:
         self.path = path
         self.inside = inside
 
-    def within(self) -> _LayerContext:
+    def within(self) -> "_LayerContext":
         return _LayerContext(self.config, inside=True)
 
-    def at(self, name: str) -> _LayerContext:
+    def at(self, name: str) -> "_LayerContext":
         return self if self.inside else _LayerContext(self.config, f"{self.path}{name}.")
 
     def some(self, indices: tuple[int, ...], name: str) -> Polynomial:

@@ -66,9 +66,13 @@ class Polynomial:
     @cached_property
     def value(self) -> int:
         """The number it stands for. Exact."""
-        total = sum((c * monomial_value(key) for key, c in self.terms.items()), Fraction(0))
-        assert total.denominator == 1
-        return int(total)
+        assert self.exact.denominator == 1
+        return int(self.exact)
+
+    @cached_property
+    def exact(self) -> Fraction:
+        """The same where sizes may not divide, as under another convention."""
+        return sum((c * monomial_value(key) for key, c in self.terms.items()), Fraction(0))
 
     def quantities(self) -> Iterator[Quantity]:
         """Every unknown, repetitions included."""

@@ -5,8 +5,6 @@ memory transformers 5 has ``model.language_model`` and ``lm_head``, and some fil
 way. Source: transformers/conversion_mapping.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -224,7 +222,7 @@ def two_linears(
 Beside = Callable[[ModelConfig, Dim, TextModel], "dict[str, Module | Parameter | None]"]
 
 
-def two_layers(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
+def two_layers(j: "Joined", c: ModelConfig, width: Dim, text: Dim) -> Module:
     """LLaVA's projector."""
     bias = c.flag("multimodal_projector_bias", default=True)
     return two_layer_projector(f"{j.name}MultiModalProjector", c, width, text, bias=bias)
@@ -245,7 +243,7 @@ class Joined:
     name: str
     vision: str
     text: str
-    projector: Callable[[Joined, ModelConfig, Dim, Dim], Module] = two_layers
+    projector: "Callable[[Joined, ModelConfig, Dim, Dim], Module]" = two_layers
     vision_defaults: Mapping[str, Any] = field(default_factory=dict)
     text_defaults: Mapping[str, Any] = field(default_factory=dict)
     tied: bool = True
@@ -256,11 +254,11 @@ class Joined:
     beside: Beside = lambda *_: {}
     inside: bool = False
 
-    def like(self, name: str, **differences: Any) -> Joined:
+    def like(self, name: str, **differences: Any) -> "Joined":
         """The same family but for its name and the fields given."""
         return replace(self, name=name, **differences)
 
-    def register(self, model_type: str | tuple[str, ...]) -> Joined:
+    def register(self, model_type: str | tuple[str, ...]) -> "Joined":
         """Add its two classes to the catalog; returns it."""
         register(
             model_type,

@@ -4,8 +4,6 @@ Source: transformers' bart, mbart, pegasus, marian, blenderbot, m2m_100 ... whos
 another.  A ``Seq2Seq`` says in what a descendant differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,7 +22,7 @@ _SIDES = ("encoder", "decoder")
 
 
 def attention(
-    c: ModelConfig, s: Seq2Seq, side: int, _cross: bool = False, *, class_name: str = ""
+    c: ModelConfig, s: "Seq2Seq", side: int, _cross: bool = False, *, class_name: str = ""
 ) -> Module:
     """Four projections of D·D + D, the same to the encoder's states as to one's own."""
     d = width(c, s)
@@ -34,7 +32,7 @@ def attention(
     return clip_attention(class_name or f"{s.name}Attention", d, bias=s.bias, key_bias=key_bias)
 
 
-def model(c: ModelConfig, s: Seq2Seq) -> Module:
+def model(c: ModelConfig, s: "Seq2Seq") -> Module:
     """``shared`` serves both sides unless the config unties them."""
     table = "shared.weight" if c.tied() else None
     sides = {name: stack(c, s, side, tied_to=table) for side, name in enumerate(_SIDES)}
@@ -69,12 +67,12 @@ class Seq2Seq:
     key_bias: bool = True
     bias: bool = True
     logits_bias: bool = True
-    attends: Callable[[ModelConfig, Seq2Seq, int, bool], Module] = attention
-    make_model: Callable[[ModelConfig, Seq2Seq], Module] = model
+    attends: "Callable[[ModelConfig, Seq2Seq, int, bool], Module]" = attention
+    make_model: "Callable[[ModelConfig, Seq2Seq], Module]" = model
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
 
-    def like(self, name: str, **differences: Any) -> Seq2Seq:
+    def like(self, name: str, **differences: Any) -> "Seq2Seq":
         """The same family but for its name and the fields given."""
         return replace(self, name=name, **differences)
 
@@ -85,7 +83,7 @@ class Seq2Seq:
 
     def register(
         self, model_type: str, *suffixes: str, more: Mapping[str, Builder] | None = None
-    ) -> Seq2Seq:
+    ) -> "Seq2Seq":
         """Add the family to the catalog: ``more`` classes and those with ``suffixes``."""
         register(
             model_type,

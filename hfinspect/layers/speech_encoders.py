@@ -2,8 +2,6 @@
 ``WAV2VEC2.like("Hubert", "hubert")``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,17 +23,17 @@ _HEADS: Mapping[str, Form] = {
 SHORT = tuple(_HEADS)[:2]
 
 
-def stack(s: Speech, c: ModelConfig) -> Module:
+def stack(s: "Speech", c: ModelConfig) -> Module:
     """Positions, a norm and the layers."""
     return speech.encoder(c, s.name)
 
 
-def projection(s: Speech, c: ModelConfig) -> Module:
+def projection(s: "Speech", c: ModelConfig) -> Module:
     """From the width of the convolutions to the model's, behind a norm."""
     return speech.feature_projection(c, s.name)
 
 
-def model(s: Speech, c: ModelConfig) -> Module:
+def model(s: "Speech", c: ModelConfig) -> Module:
     """Convolutions over the waveform, then layers."""
     return Module(
         f"{s.name}Model",
@@ -67,7 +65,7 @@ class Speech:
     adapted: bool = True
     tasks: tuple[str, ...] = tuple(_HEADS)
 
-    def like(self, name: str, prefix: str, **differences: Any) -> Speech:
+    def like(self, name: str, prefix: str, **differences: Any) -> "Speech":
         """The same family but for its names and the fields given."""
         return replace(self, name=name, prefix=prefix, **differences)
 
@@ -75,7 +73,7 @@ class Speech:
         """``{name}Model``."""
         return self.make_model(self, c)
 
-    def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
+    def register(self, model_type: str, *, more: Forms | None = None) -> "Speech":
         """Add the model and its heads to the catalog, and ``more`` classes; returns the family."""
         usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.tasks}
         forms: dict[str, Builder | Form] = {

@@ -14,8 +14,6 @@ On a cluster a worker reads a whole part and sends it as a file: only this proce
 part which two workers read, because one was thought to be lost, is there once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re
@@ -85,7 +83,7 @@ class Dataset:
         self._first = 0
         self._open: dict[int, _OpenPart] = {}
 
-    def __enter__(self) -> Dataset:
+    def __enter__(self) -> "Dataset":
         self._make_folder()
         self._lock.__enter__()
         return self
@@ -137,7 +135,7 @@ class Dataset:
                     )
         self._first = len(self.manifest.parts)
 
-    def refreshed(self) -> Dataset:
+    def refreshed(self) -> "Dataset":
         """The data set, under this one's lock, in which all rows are made anew, those that hold
         taken over: until ``replace`` this one stays as it is."""
         return Dataset(
@@ -149,7 +147,7 @@ class Dataset:
             any_part_rows=True,
         )
 
-    def begin_refresh(self) -> Dataset:
+    def begin_refresh(self) -> "Dataset":
         """``refreshed``, begun or gone on with."""
         other = self.refreshed()
         other._make_folder()
@@ -168,7 +166,7 @@ class Dataset:
         for path in self._journals():
             yield from Journal(path, FORMATS["jsonl"], tuple(self.manifest.columns)).rows()
 
-    def replace(self, other: Dataset) -> None:
+    def replace(self, other: "Dataset") -> None:
         """Take the parts of another one, which is complete, in place of all own ones. A run that
         ends in here is gone on with by the next one that begins."""
         for path in other._parts(0):
@@ -335,7 +333,7 @@ class Dataset:
         if not self.manifest.parts:
             parquet.write((), self._part_path(0), self.manifest.columns)
 
-    def _part(self, number: int) -> _OpenPart:
+    def _part(self, number: int) -> "_OpenPart":
         if number not in self._open:
             at = self._first + number
             name = f"_part{self._label}-{at:05d}.rows.jsonl"
