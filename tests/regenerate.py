@@ -3,7 +3,7 @@
 ``python -m tests.regenerate`` writes the catalog's index, the JSON schemas, and the tables and
 outputs of the documents. ``python -m tests.regenerate TYPE ...`` first records what transformers
 makes of the case files of these families: what it saves, what it keeps between tokens, and (of the
-types that ``record_printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
+types that ``record printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
 ``python -m tests.regenerate --all`` records those of every family, which takes the better part of
 an hour, and writes the golden files of explain as well.
 """
@@ -20,8 +20,8 @@ from hfinspect.trees import catalog
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = ROOT / "hfinspect" / "trees" / "index.json"
 CASES = ROOT / "fixtures" / "oracle" / "cases"
-#: Modules of tests.oracle that record family by family.
-RECORDERS = ("record", "record_caches", "record_printed")
+#: What ``python -m tests.oracle record`` records family by family.
+RECORDERS = ("saves", "caches", "printed")
 
 
 def index_text() -> str:
@@ -68,7 +68,7 @@ def main(words: list[str]) -> None:
             )
     for recorder in RECORDERS if types or everything else ():
         # Without names a recorder takes every case file.
-        _run(f"tests.oracle.{recorder}", *([] if everything else types))
+        _run("tests.oracle", "record", recorder, *([] if everything else types))
     write_generated()
     if everything:
         _run("tests.explaining.golden_explain")
