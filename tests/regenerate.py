@@ -66,18 +66,22 @@ def main(words: list[str]) -> None:
                 f"fixtures/oracle/cases/{name}.json: no such case file; write it first "
                 "(docs/adding-a-model.md), or record a trace: python -m tests.oracle trace TYPE"
             )
-    for recorder in RECORDERS if types or everything else ():
-        # Without names a recorder takes every case file.
-        _run("tests.oracle", "record", recorder, *([] if everything else types))
+    # Without names a recorder takes every case file. What one of them lacks costs no other.
+    recorders = RECORDERS if types or everything else ()
+    names = [] if everything else types
+    done = [_run("tests.oracle", "record", recorder, *names) for recorder in recorders]
+    if not all(done):
+        sys.exit("not everything was recorded (above: why); nothing else was written")
     write_generated()
     if everything:
         _run("tests.explaining.golden_explain")
 
 
-def _run(module: str, *words: str) -> None:
-    command = [sys.executable, "-m", module, *words]
-    if subprocess.run(command, check=False, cwd=ROOT).returncode:
-        sys.exit("not everything was recorded (above: why); nothing else was written")
+def _run(module: str, *words: str) -> bool:
+    """Whether it did all that it was to do."""
+    return not subprocess.run(
+        [sys.executable, "-m", module, *words], check=False, cwd=ROOT
+    ).returncode
 
 
 def write_generated() -> None:
