@@ -93,6 +93,14 @@ ODD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         {"engine": "vllm"},
     ),
+    "a mixture of no expert": (
+        {**LLAMA, "model_type": "lara_mini", "num_experts": 0},
+        {"engine": "vllm"},
+    ),
+    "heads of states that have no width": (
+        {**LLAMA, "model_type": "xlstm", "num_heads": 10**9},
+        {"engine": "transformers"},
+    ),
     "more heads than are in a row": (
         {**LLAMA, "model_type": "granite", "hidden_size": 1, "num_attention_heads": 2},
         {"train": "full"},

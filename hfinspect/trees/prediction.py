@@ -121,7 +121,7 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
     Exact: n experts of a shape divide evenly, while one expert's tensor alone need not.
     """
     return sum(
-        total if active is None else total * active[0] // active[1]
+        total if active is None or not total else total * active[0] // active[1]
         for active, total in sums.items()
     )
 

@@ -51,7 +51,7 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     rows = _rows(limit)
     hidden, size = limit.token_table[1], limit.size
     stream = 4 * hidden * size * tokens
-    if limit.name == "xlstm":
+    if limit.name == "xlstm" and len(recurrent) > 1:
         heads = limit.facts.heads or 1
         numbers = 9 * recurrent[0] + heads * (4 * recurrent[1] + 10 * _XLSTM_CHUNK)
         chunks = max(24, 4 * (tokens // _XLSTM_CHUNK + 1))
