@@ -4,8 +4,8 @@
 outputs of the documents. ``python -m tests.regenerate TYPE ...`` first records what transformers
 makes of the case files of these families: what it saves, what it keeps between tokens, and (of the
 types that ``record printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
-``python -m tests.regenerate --all`` records those of every family, which takes the better part of
-an hour, and writes the golden files of explain as well.
+``python -m tests.regenerate --all`` records those of every family, which takes five minutes and
+3.2 GB, and writes the golden files of explain as well.
 """
 
 from __future__ import annotations
