@@ -13,7 +13,7 @@ from .core.records import dataclass
 from .core.refs import ModelRef
 from .errors import HfinspectError
 from .inspecting.build import Inspected
-from .inspecting.inspect_run import inspect_opened, is_config, of_pipeline
+from .inspecting.inspect_run import inspect_opened, is_config_file, of_pipeline
 from .inspecting.read_options import inspect_with
 from .sources.opening import Access, errors_about
 
@@ -130,7 +130,7 @@ def _audited(
             "command audit does it"
         )
     picked = ref.file or file
-    if is_config(picked) or is_config(ref.path):
+    if is_config_file(picked) or is_config_file(ref.path):
         return "only the config was read"
     from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
     from .sources.opening import local_source

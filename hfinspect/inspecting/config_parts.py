@@ -14,7 +14,7 @@ from ..core.refs import Origin
 from ..sources.opening import Access
 from .assumed import assumed_class, assumed_finding
 from .config_alone import no_config
-from .inspect_run import is_config, json_of, of_pipeline
+from .inspect_run import is_config_file, json_of, of_pipeline
 from .overriding import changed
 from .pipelines import DeclaredPart, declared_model, several_models
 
@@ -31,7 +31,7 @@ def declared_parts(
     with access.opened(ref) as opened:
         picked = json_of(ref) or ref.file or part.file
         files = opened.list_files()
-        if is_config(picked):
+        if is_config_file(picked):
             config: Mapping[str, Any] | None = read_config(opened, picked)
         else:
             if picked is not None:

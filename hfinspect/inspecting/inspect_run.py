@@ -78,7 +78,7 @@ def inspect_opened(
     """The same of a source that is open already."""
     from_config = _FromConfig(name, opened.origin, overrides, unsized)
     picked = json_of(ref) or ref.file or file
-    if is_config(picked):
+    if is_config_file(picked):
         if source == "checkpoint":
             raise UsageError(name, "is a config, but only weights were to be read")
         config = read_config(opened, picked)
@@ -238,7 +238,7 @@ def of_pipeline(ref: ModelRef) -> ModelRef:
     return ref
 
 
-def is_config(picked: str | None) -> TypeGuard[str]:
+def is_config_file(picked: str | None) -> TypeGuard[str]:
     """Whether what is picked is a config, and no index of weights."""
     return picked is not None and picked.endswith(".json") and not picked.endswith(".index.json")
 
