@@ -60,7 +60,8 @@ def portrait(call: PortraitCall) -> Portrait:
     if config_given(call.target) is not None:
         inspected, _ = inspect_with(call, call.target)
         return _portrait(inspected, "only a config was given")
-    target, source = str(call.target), call.source
+    target = str(call.target)
+    source = call.source
     check_source(source, call.overrides)
     access = call.access()
     ref = of_pipeline(access.resolve(call.target, call.revision))
@@ -150,7 +151,8 @@ def _explanation(inspected: Inspected) -> Explanation | str:
     from .explaining.derive import explained
     from .explaining.gguf_tree import gguf_derivation
 
-    explanation, prediction = inspected.inspection, inspected.prediction
+    explanation = inspected.inspection
+    prediction = inspected.prediction
     derivation = (
         gguf_derivation(explanation)
         if explanation.config is None and not explanation.members
@@ -191,7 +193,8 @@ def _portrait(
     from .sizing.plan import plan
 
     run, sized_request = sized or (inspected, MemoryRequest(LOGICAL))
-    inspection, prediction = run.inspection, run.prediction
+    inspection = run.inspection
+    prediction = run.prediction
     memory = plan(inspection, prediction, sized_request)
     drawn = None if prediction is None else curves(inspection, prediction, memory, sized_request)
     # The areas are those of the adapter alone, without its base model's cache.

@@ -121,7 +121,8 @@ def _sort_key(value: object) -> tuple[float, str]:
 
 
 def _matches(repo: Repo, query: Query) -> bool:
-    author, search = query.get("author", [""])[0], query.get("search", [""])[0]
+    author = query.get("author", [""])[0]
+    search = query.get("search", [""])[0]
     tags = repo.info.get("tags", [])
     assert isinstance(tags, list)
     return (

@@ -71,7 +71,8 @@ class _Server(socketserver.ThreadingTCPServer):
     request_queue_size = 256
 
     def __init__(self, host: str, hub: HubServer) -> None:
-        self.host, self.hub = host, hub
+        self.host = host
+        self.hub = hub
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -181,9 +182,11 @@ class _Handler(BaseHTTPRequestHandler):
             return reply
         if hub.refuses_several:
             return Reply(hub.refuses_several, b"<Error><Code>InvalidRange</Code></Error>")
-        size, body = reply.file.size, b""
+        size = reply.file.size
+        body = b""
         for part in asked.removeprefix("bytes=").split(","):
-            start, stop = int(part.split("-")[0]), min(int(part.split("-")[1]) + 1, size)
+            start = int(part.split("-")[0])
+            stop = min(int(part.split("-")[1]) + 1, size)
             body += (
                 f"--{BOUNDARY}\r\nContent-Type: application/octet-stream\r\n"
                 f"Content-Range: bytes {start}-{stop - 1}/{size}\r\n\r\n"

@@ -183,7 +183,8 @@ class HubServer:
     def _repo(self, request: Request, name: str) -> Repo | Reply:
         if "authorization" in request.headers and self._user(request) is None:
             return error(401, "", "Invalid credentials in Authorization header")
-        repo, user = self.repos.get(name), self._user(request)
+        repo = self.repos.get(name)
+        user = self._user(request)
         if repo is None or (repo.private and user not in repo.readers):
             if user is None:
                 return error(401, "RepoNotFound", "Invalid username or password.")

@@ -41,7 +41,8 @@ def imported(arguments: tuple[str, ...], hub: HubServer, home: Path) -> set[str]
     Raises AssertionError where the command fails.
     """
     if "org/model" not in hub.repos:
-        config, file = CONFIG.read_bytes(), weights(TENSORS)
+        config = CONFIG.read_bytes()
+        file = weights(TENSORS)
         hub.add("org/model", {"config.json": config, "model.safetensors": file})
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "hfinspect", *arguments],

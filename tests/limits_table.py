@@ -49,7 +49,8 @@ def _number(node: ast.expr | None) -> float | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return node.value
     if isinstance(node, ast.BinOp):
-        left, right = _number(node.left), _number(node.right)
+        left = _number(node.left)
+        right = _number(node.right)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Mult):

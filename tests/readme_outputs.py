@@ -21,7 +21,8 @@ SHOWN = re.compile(
 
 
 #: Columns of the terminal: README has room for 80, the examples of docs are for narrow windows too.
-WIDE, NARROW = "80", "60"
+WIDE = "80"
+NARROW = "60"
 
 
 def columns_of(document: Path) -> str:

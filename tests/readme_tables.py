@@ -160,7 +160,8 @@ TABLES: dict[str, Callable[[], str]] = {
 def filled(text: str) -> str:
     """A document with every table as it should be."""
     for name, table in TABLES.items():
-        begin, end = f"<!-- table: {name} -->", "<!-- end -->"
+        begin = f"<!-- table: {name} -->"
+        end = "<!-- end -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
         if pattern.search(text):
             block = f"{begin}\n{table()}\n{end}"

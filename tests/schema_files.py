@@ -84,7 +84,8 @@ class Maker:
 
     def schema_of(self, hint: Any) -> Schema:
         """What an annotation allows."""
-        origin, inner = get_origin(hint), get_args(hint)
+        origin = get_origin(hint)
+        inner = get_args(hint)
         if hint is Any or hint is object:
             return {}
         if origin in (Union, types.UnionType):

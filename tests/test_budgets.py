@@ -87,7 +87,8 @@ def test_shard_by_shard(hub: HubServer, revision: str | None, shards: int, tenso
     files = sharded_files(shards, tensors)
     repo = hub.add("org/model", files)
     repo.tags["v1"] = repo.sha
-    hub.has_headers_endpoint, hub.gzips = False, True
+    hub.has_headers_endpoint = False
+    hub.gzips = True
     inspection = inspect(hub, revision=revision)
     assert inspection.parameters == shards * tensors * 4096 * 8192
     assert (len(inspection.files), inspection.commit) == (shards, repo.sha)
@@ -225,7 +226,8 @@ def test_a_page_costs_the_trip_of_its_table(hub: HubServer) -> None:
         {"config.json": (folder / "config.json").read_bytes(), "model.safetensors": weights(BIG)},
     )
     inspect(hub)
-    requests, sent = len(hub.meter.requests), hub.meter.sent()
+    requests = len(hub.meter.requests)
+    sent = hub.meter.sent()
     hub.meter.clear()
     page = portrait("org/model", token=False, endpoint=hub.endpoint, timeout=10.0)
     assert not isinstance(page.audit, str)

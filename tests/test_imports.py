@@ -100,7 +100,8 @@ def test_only_the_hub_source_imports_the_client() -> None:
 
 
 def test_the_wire_knows_nothing_of_the_hub_around_it() -> None:
-    known, wire = modules(), "hfinspect.sources.hub.wire"
+    known = modules()
+    wire = "hfinspect.sources.hub.wire"
     inner = {name: path for name, path in known.items() if name.startswith(wire)}
     used = {other for name, path in inner.items() for other in imported(name, path, known)}
     assert {one for one in used - inner.keys() if one.startswith("hfinspect.sources.hub.")} == set()

@@ -54,13 +54,15 @@ def prose(path: Path) -> Iterator[str]:
     if path.suffix == ".md":
         yield text
         return
-    block, last = "", -2
+    block = ""
+    last = -2
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             if token.start[0] != last + 1:
                 yield block
                 block = ""
-            block, last = f"{block} {token.string}", token.start[0]
+            block = f"{block} {token.string}"
+            last = token.start[0]
     yield block
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):

@@ -84,7 +84,8 @@ def test_a_row_with_an_audit_predicts_and_reads_once(tmp_path: Path) -> None:
 
 def test_a_result_is_made_once() -> None:
     """One for the whole, and one for each part of a model of several."""
-    wrong, read = {}, 0
+    wrong = {}
+    read = 0
     for target in sorted((FIXTURES / "checkpoints").iterdir()):
         inspections: list[Inspection] = []
 

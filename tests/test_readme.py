@@ -66,7 +66,8 @@ def test_options_exist() -> None:
         for line in re.findall(_COMMAND_LINE, lines.replace("\\\n", " ")):
             command, *words = app.with_command(line.split())
             if command.startswith("--"):  # of the program itself
-                words, command = [command, *words], "inspect"
+                words = [command, *words]
+                command = "inspect"
             known = {"--version", "--help", "--install-completion"} | {
                 option for one in group.commands[command].params for option in one.opts
             }

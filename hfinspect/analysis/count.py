@@ -191,7 +191,9 @@ def grouped(
         if group is None:
             continue
         if group not in counts:
-            counts[group], parameters[group], nbytes[group] = 0, 0, 0
+            counts[group] = 0
+            parameters[group] = 0
+            nbytes[group] = 0
         counts[group] += 1
         known = parameters[group]
         if tensor.tied_to is None and tensor.extra_kind is None and known is not None:

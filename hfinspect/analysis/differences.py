@@ -197,7 +197,8 @@ def folded_name(tensor: TensorInfo) -> str:
 
 
 def _config_changes(here: Inspection, there: Inspection) -> dict[str, ConfigChange]:
-    mine, theirs = _flat(here.config or {}), _flat(there.config or {})
+    mine = _flat(here.config or {})
+    theirs = _flat(there.config or {})
     keys = [*mine, *(key for key in theirs if key not in mine)]
     return {
         key: ConfigChange(mine.get(key), theirs.get(key))

@@ -214,14 +214,18 @@ class FoldedTensors(InLayers[TensorInfo]):
             yield from map(next, map(left.__getitem__, tensors.kind_numbers))
 
     def _of_kind(self, kind: StoredKind, keys: Sequence[int], file: str) -> Iterator[TensorInfo]:
-        find, infos, layers = self._table.finder(kind), self._infos, self._layers
+        find = self._table.finder(kind)
+        infos = self._infos
+        layers = self._layers
         width = width_of(kind.pattern)
         new = tuple.__new__
         for key in keys:
             at = find(key)
-            info, layer = infos[at], layers[at]
+            info = infos[at]
+            layer = layers[at]
             numbers = numbers_of(key, width)
-            stack, number = layer.stack, info[5]
+            stack = layer.stack
+            number = info[5]
             if layer.numbers and stack is not None:
                 number = numbers[layer.numbers - 1]
                 stack = stack % numbers[: layer.numbers - 1]
@@ -243,7 +247,8 @@ def _stacks(
 
 
 def _layer(one: Alike, info: TensorInfo) -> _LayerPattern:
-    stack, layer = info.stack, info.layer
+    stack = info.stack
+    layer = info.layer
     if one.times == 1 or stack is None:
         if layer is not None and one.times > 1:
             raise NotAlikeError(info.name)

@@ -154,7 +154,8 @@ def _below_numbers(groups: Iterable[_NameGroup]) -> dict[int, list[tuple[int, _C
 
 
 def _compressed_keys(keys: _Keys, base: int) -> _CompressedKeys:
-    first, last = keys[0] - base, keys[-1] - base
+    first = keys[0] - base
+    last = keys[-1] - base
     if last - first == len(keys) - 1:  # no key is there twice
         return first, last
     return array("Q", (key - base for key in keys)).tobytes()

@@ -152,7 +152,8 @@ class _FactReader:
         for key, value in chain(read, values):
             number = accepts(value)
             if number is not None:
-                self._values[name], self._keys[name] = number, key
+                self._values[name] = number
+                self._keys[name] = key
                 return True
         return False
 
@@ -228,7 +229,8 @@ class _FactReader:
             stages = self._keys.get(name, "").endswith("num_encoder_blocks")
             if name in self._values and (stages or self._values[name] not in lengths):
                 if main in (*_VISION, *_AUDIO):  # not what the class is made of
-                    self._values, self._keys = {}, {}
+                    self._values = {}
+                    self._keys = {}
                     return
                 del self._values[name], self._keys[name]
 
@@ -244,7 +246,9 @@ class _FactReader:
             values = [self._lookup(prefix + name, of_class) for name in names]
             return [n for n, (_, v) in zip(names, values, strict=True) if size_of(v) is not None]
 
-        encoder, decoder, others = present(_ENCODER), present(_DECODER), present(_LAYERS)
+        encoder = present(_ENCODER)
+        decoder = present(_DECODER)
+        others = present(_LAYERS)
         if decoder and (encoder or others):
             self.take("encoder_layers", prefix, encoder or others)
             self.take("decoder_layers", prefix, decoder)

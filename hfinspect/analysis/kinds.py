@@ -131,7 +131,9 @@ def _by_layer(
     if isinstance(tensors, Copies):
         rows_by_layer: dict[int, tuple[_KindRow, ...]] = {}
         for place in tensors.places():
-            stack, layer, rows = place.stack, place.layer, place.template.rows
+            stack = place.stack
+            layer = place.layer
+            rows = place.template.rows
             if layer is None or place.head != f"{stack}.{layer}." or any(r.stack for r in rows):
                 _stored(place.rows(), outside, layers)
                 continue
@@ -152,7 +154,8 @@ def _stored(
     """Tensors with their full names, sorted into what is outside and the layers."""
     rows_of: dict[tuple[str, int], list[_KindRow]] = {}
     for tensor in tensors:
-        stack, layer = tensor.stack, tensor.layer
+        stack = tensor.stack
+        layer = tensor.layer
         # The list of a pipeline's part is "unet/down_blocks"; names of tensors lack the part.
         head = "" if stack is None else f"{stack.removeprefix(f'{tensor.part}/')}.{layer}."
         if stack and layer is not None and tensor.name.startswith(head):
@@ -238,7 +241,8 @@ def _pattern(stack: str, layers: tuple[int, ...], name: str, rows: Sequence[_Kin
     parameters: int | None = 0
     nbytes: int | None = 0
     for row in rows:
-        parameters, nbytes = _plus(parameters, row.parameters), _plus(nbytes, row.nbytes)
+        parameters = _plus(parameters, row.parameters)
+        nbytes = _plus(nbytes, row.nbytes)
     return Pattern(
         stack,
         layers,
@@ -264,7 +268,8 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
         parameters: int | None = 0
         nbytes: int | None = 0
         for one in group:
-            parameters, nbytes = _plus(parameters, one.parameters), _plus(nbytes, one.nbytes)
+            parameters = _plus(parameters, one.parameters)
+            nbytes = _plus(nbytes, one.nbytes)
         yield group[0]._replace(
             layers=tuple(sorted(layer for one in group for layer in one.layers)),
             tensors=sum(one.tensors for one in group),

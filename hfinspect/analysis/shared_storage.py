@@ -94,7 +94,8 @@ class _Claims:
         """How many bytes nobody had before, and a tensor that had some of the others."""
         if extent in self.known:
             return 0, self.known[extent]
-        size, other = 0, None
+        size = 0
+        other = None
         for start, stop in runs:
             fresh, owner = self._claim_run(start, stop, name)
             size += fresh

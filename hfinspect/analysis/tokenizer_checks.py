@@ -131,7 +131,8 @@ def _rope(facts: TokenizerFacts, config: str) -> Iterator[Finding]:
 
 
 def _lengths(facts: TokenizerFacts) -> Iterator[Finding]:
-    length, folder = facts.context, _folder(facts)
+    length = facts.context
+    folder = _folder(facts)
     if length.config is None:
         return
     limit = max(length.config, length.reach or 0)

@@ -19,8 +19,10 @@ def vision_model(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    width, out = text.dim("hidden_size", default=768), c.dim("projection_dim", default=640)
-    to, vision = Linear(width, out, component=Component.PROJECTOR), c.section("vision_config")
+    width = text.dim("hidden_size", default=768)
+    out = c.dim("projection_dim", default=640)
+    to = Linear(width, out, component=Component.PROJECTOR)
+    vision = c.section("vision_config")
     towers = {"text_model": text_model(text), "vision_model": vision_model(vision)}
     return Module("AlignModel", {"temperature": Weight(kind="scale"), **towers}, text_projection=to)
 

@@ -7,7 +7,8 @@ from ..trees import Buffer, ModelConfig, Module, Weight, exact
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
     # Expanded integral of the ELU (Huang & Schlag 2025).
-    one, fixed = Weight(exact(1)), Buffer()
+    one = Weight(exact(1))
+    fixed = Buffer()
     xielu = Module("XIELUActivation", alpha_p=one, alpha_n=one, beta=fixed, eps=fixed)
     return up_down(d, c).adding(act_fn=xielu if d.act(c) == "xielu" else None)
 

@@ -23,7 +23,8 @@ def _queries(c: ModelConfig) -> Dim:
 
 def _cross_attention(h: Dim) -> Module:
     """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
-    inner, norm = projecting(multihead_attention(h)), LayerNorm(h)
+    inner = projecting(multihead_attention(h))
+    norm = LayerNorm(h)
     block = narrowed_attention("AriaCrossAttention", h, bias=False).without("o_proj")
     last = Linear(h, h, kind="output")
     parts = {"multihead_attn": inner, "linear": last, "layer_norm": norm, "layer_norm_kv": norm}
@@ -31,12 +32,14 @@ def _cross_attention(h: Dim) -> Module:
 
 
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     native = vision.kind == "idefics3_vision"
     tower = vision_model("Idefics3", vision) if native else auto_model(vision, part="vision")
     h = vision.dim("hidden_size", default=1152 if native else tower_width(tower))
     tied = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
-    head, width = ARIA.words(text, tied) if headed else None, ARIA.width(text)
+    head = ARIA.words(text, tied) if headed else None
+    width = ARIA.width(text)
     return {
         "vision_tower": tower,
         "multi_modal_projector": projector(

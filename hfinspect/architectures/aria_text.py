@@ -16,8 +16,10 @@ def _experts(x: m.Mixture) -> Module:
 
 
 def _shared(x: m.Mixture) -> Module:
-    bias, act = x.c.flag("mlp_bias", default=False), x.d.act(x.c)
-    name, inner = "AriaSharedExpertsMLP", x.shared or Dim(0)
+    bias = x.c.flag("mlp_bias", default=False)
+    act = x.d.act(x.c)
+    name = "AriaSharedExpertsMLP"
+    inner = x.shared or Dim(0)
     return gated_mlp(name, x.width, inner, bias=bias, act=act, kind="shared_expert")
 
 

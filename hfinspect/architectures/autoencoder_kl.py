@@ -10,7 +10,8 @@ def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
     side, name, step = ("up", "Decoder", -1) if up else ("down", "Encoder", 1)
     residual = Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
     channels = c.dims("block_out_channels", default=(64,), least=1)[::step]
-    layers, last = int(c.count("layers_per_block", default=1)) + up, len(channels) - 1
+    layers = int(c.count("layers_per_block", default=1)) + up
+    last = len(channels) - 1
     kinds = block_types(c, f"{side}_block_types", last + 1, (f"{side.title()}{name}Block2D",))
     blocks = [
         Rung(kind, i, going_down(channels, i, layers), width, up, i == last).block(residual)

@@ -26,7 +26,8 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
     """``count`` residual blocks, each followed by what stands ``between``."""
 
     def block(width: int) -> Module:
-        shortcut, same = _conv3d(width, outputs, 1), int(width) == int(outputs)
+        shortcut = _conv3d(width, outputs, 1)
+        same = int(width) == int(outputs)
         steps = {"norm1": _norm(width), "conv1": _conv3d(width, outputs, 3)}
         steps |= {"norm2": _norm(outputs), "conv2": _conv3d(outputs, outputs, 3)}
         around = Activation("Identity") if same else shortcut
@@ -45,7 +46,9 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
         raise c.miscounted("temperal_downsample", len(times), f"at least {len(multiples) - 1}")
     widths = [base * multiple for multiple in multiples]
     if up:
-        base, widths, times = widths[-1], widths[::-1], times[::-1]
+        base = widths[-1]
+        widths = widths[::-1]
+        times = times[::-1]
 
     def resample(width: Dim, time: bool) -> Module:
         """Halves the image, or the channels on the way up; with ``time`` over frames as well."""
@@ -57,7 +60,9 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
     scales = [] if up else c.raw("attn_scales") or []
     if not isinstance(scales, list):
         raise c.error("attn_scales", scales, "a list of numbers")
-    layers, way, last = int(c.count("num_res_blocks", default=2)) + up, list[Module](), widths[-1]
+    layers = int(c.count("num_res_blocks", default=2)) + up
+    way = list[Module]()
+    last = widths[-1]
     for i, width in enumerate(widths):
         came = widths[i - 1] if i else base
         looks = [_attention(width)] if 0.5**i in scales else []
@@ -67,8 +72,10 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
             ups = ModuleList(step) if step else None
             blocks = [Module("QwenImageUpBlock", resnets=ModuleList(blocks), upsamplers=ups)]
         way += blocks if up else [*blocks, *step]
-    deep, image = widths[0 if up else -1], c.dim("input_channels", default=3)
-    attends, resnets = ModuleList([_attention(deep)]), ModuleList(_row(deep, deep, 2))
+    deep = widths[0 if up else -1]
+    image = c.dim("input_channels", default=3)
+    attends = ModuleList([_attention(deep)])
+    resnets = ModuleList(_row(deep, deep, 2))
     middle = {"mid_block": Module("QwenImageMidBlock", attentions=attends, resnets=resnets)}
     parts = {**middle, "up_blocks": Layers(way)} if up else {"down_blocks": Layers(way), **middle}
     inputs, outputs = (latent, image) if up else (image, 2 * latent)

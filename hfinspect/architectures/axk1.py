@@ -8,7 +8,8 @@ from ..layers.layer_kinds import words
 
 
 def _usual(c: ModelConfig, i: int) -> str:
-    dense, step = c.count("first_k_dense_replace", default=1), c.dim("moe_layer_freq", default=1)
+    dense = c.count("first_k_dense_replace", default=1)
+    step = c.dim("moe_layer_freq", default=1)
     return "dense" if i < dense or i % step else "sparse"
 
 

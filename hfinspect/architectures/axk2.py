@@ -14,8 +14,10 @@ _SIZES = {"query_rank": 384, "kv_rank": 128, "plain": 64, "rotary": 32, "value":
 
 
 def _gated_norm(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
-    h, rank = d.width(c), c.dim("gated_norm_rank", default=16)
-    down, up = Linear(h, rank, bias=False), Linear(rank, h, bias=False)
+    h = d.width(c)
+    rank = c.dim("gated_norm_rank", default=16)
+    down = Linear(h, rank, bias=False)
+    up = Linear(rank, h, bias=False)
     block = Module("AXK2GatedRMSNorm", norm=d.norm(d, c, h), component=Component.NORM)
     return block.adding(W_down=down, W_up=up)
 

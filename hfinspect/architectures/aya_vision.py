@@ -10,7 +10,8 @@ def gated_projector(j: Joined, c: ModelConfig, width: Dim, text: Dim, usual: int
     """``usual`` is the default of the width between the layers, of which half gates; without one it
     is the text's, and a norm stands before."""
     side = c.dim("downsample_factor", default=2)
-    joined, act = width * side * side, "SiLU" if usual else "SiLUActivation"
+    joined = width * side * side
+    act = "SiLU" if usual else "SiLUActivation"
     inner = c.dim(key := "alignment_intermediate_size", default=usual or text)
     half = c.divided(inner, 2, "the projector's width", key)
     return projector(

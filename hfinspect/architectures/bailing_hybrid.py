@@ -14,7 +14,8 @@ from ..trees import Component, Linear, ModelConfig, Module, State, Weight, confi
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.saved_between("5", REVISED):  # these releases read no such key
         c = c.with_values(q_lora_rank=None)
-    block, heads = latent(query_rank=None)(d, c), c.dim("num_attention_heads", default=32)
+    block = latent(query_rank=None)(d, c)
+    heads = c.dim("num_attention_heads", default=32)
     gate = Linear(d.width(c), heads, bias=False, kind="gate")
     return respelled(block.adding(g_proj=gate), {"o_proj": "dense"})
 
@@ -22,7 +23,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
     """Kimi delta attention (Kimi Team 2025). A saved config keeps the width of these heads as
     linear_head_dim, since head_dim becomes that of the rotary part."""
-    h, heads = d.width(c), c.dim("linear_num_heads", default=d.size(c, "num_attention_heads"))
+    h = d.width(c)
+    heads = c.dim("linear_num_heads", default=d.size(c, "num_attention_heads"))
     dim = c.dim("linear_head_dim", "head_dim", default=128)
     kernel = c.dim("linear_conv_kernel_dim", "short_conv_kernel_size", default=4)
     width = heads * dim

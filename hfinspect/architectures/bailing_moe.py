@@ -14,7 +14,8 @@ _bias = flagged("use_bias")
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), d.heads(c)
+    h = d.width(c)
+    heads = d.heads(c)
     normed = d.qk_norm and c.flag("use_qk_norm", default=True)
     width = (heads.query + 2 * heads.kv) * heads.dim
     bias = _bias(c) or c.flag("use_qkv_bias", default=False)

@@ -10,10 +10,12 @@ from ..trees import LayerNorm, ModelConfig, Module, ModuleList, auto_model, buil
 
 
 def _heads(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    total, prompt_codes = c.count("n_codes_total", default=8), c.count("n_codes_given", default=1)
+    total = c.count("n_codes_total", default=8)
+    prompt_codes = c.count("n_codes_given", default=1)
     if prompt_codes > total:
         raise c.error("n_codes_given", int(prompt_codes), f"at most n_codes_total = {int(total)}")
-    width, words = d.width(c), c.dim("output_vocab_size", default=10048)
+    width = d.width(c)
+    words = c.dim("output_vocab_size", default=10048)
     tables = [f"input_embeds_layers.{i + 1}.weight" for i in range(int(total) - int(prompt_codes))]
     return ModuleList(to_words(width, words, table if c.tied() else None) for table in tables)
 

@@ -23,8 +23,10 @@ def _positions(c: ModelConfig) -> nn.Module:
     """One bias per head and offset of two patches: (2·h - 1)·(2·w - 1), 3 for the class token."""
     image = vision.pair(c, "image_size", default=224)
     patch = vision.pair(c, "patch_size", default=16)
-    rows, columns = image[0] // patch[0], image[1] // patch[1]
-    positions, offsets = rows * columns + 1, (2 * rows - 1) * (2 * columns - 1) + 3
+    rows = image[0] // patch[0]
+    columns = image[1] // patch[1]
+    positions = rows * columns + 1
+    offsets = (2 * rows - 1) * (2 * columns - 1) + 3
     table = nn.Weight(offsets, _heads(c), kind="relative_position")
     # Older files hold which offset each pair of positions has.
     index = nn.Buffer(positions, positions, dtype="I64", saved=False)
@@ -33,7 +35,8 @@ def _positions(c: ModelConfig) -> nn.Module:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> nn.Module:
-    h, off = _hidden(c), partial(c.flag, default=False)
+    h = _hidden(c)
+    off = partial(c.flag, default=False)
     width = vision.uneven_width(c, h, _heads(c)) or h
     attention = vision.google_attention("Beit", h, qkv_bias=True, key_bias=False, width=width)
     if off("use_relative_position_bias"):
@@ -43,7 +46,8 @@ def model(c: ModelConfig, *, pooling: bool = True) -> nn.Module:
         factors = {f"lambda_{i}": nn.Weight(h, kind="scale") for i in (1, 2)}
         layer.children = {**factors, **layer.children}
     mean = c.flag("use_mean_pooling", default=True)
-    masked, placed = off("use_mask_token"), off("use_absolute_position_embeddings")
+    masked = off("use_mask_token")
+    placed = off("use_absolute_position_embeddings")
     shared = _positions(c) if off("use_shared_relative_position_bias") else None
     layers = nn.Layers.of(c.count("num_hidden_layers", default=12), layer)
     embeddings = vision.google_embeddings(c, "Beit", h, masked=masked, placed=placed)
@@ -66,7 +70,8 @@ def _pyramid(c: ModelConfig) -> dict[str, nn.Module]:
 
 
 def semantic_segmentation(c: ModelConfig) -> nn.Module:
-    h, parts = _hidden(c), {"beit": model(c, pooling=False), **_pyramid(c)}
+    h = _hidden(c)
+    parts = {"beit": model(c, pooling=False), **_pyramid(c)}
     parts["decode_head"] = uper_head("BeitUperHead", c, h, [h] * 4, conv_layer)
     if c.flag("use_auxiliary_head", default=True):
         parts["auxiliary_head"] = plain_head("BeitFCNHead", c, h, conv_layer)

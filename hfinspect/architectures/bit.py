@@ -42,9 +42,12 @@ def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, before: bool, first: bo
 
 
 def model(c: ModelConfig) -> Module:
-    width, factor = c.dim("embedding_size", default=64), c.dim("width_factor", default=1)
+    width = c.dim("embedding_size", default=64)
+    factor = c.dim("width_factor", default=1)
     before = c.word("layer_type", "preactivation", "bottleneck") == "preactivation"
-    plain, stages, inputs = Activation("Identity"), [], width
+    plain = Activation("Identity")
+    stages = []
+    inputs = width
     # As many stages as both lists have, as zip does there.
     for depth, size in zip(stage_depths(c, (3, 4, 6, 3)), _sizes(c), strict=False):
         outputs = rounded(size * factor, "width of the stage")

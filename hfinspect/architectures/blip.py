@@ -22,7 +22,8 @@ _NAME = "BlipText"
 def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Module:
     c = c.with_defaults(**_VISION)
     image, patch = (vision.pair(c, f"{of}_size", default=16) for of in ("image", "patch"))
-    h, places = hidden(c), vision.patch_count(image, patch) + 1
+    h = hidden(c)
+    places = vision.patch_count(image, patch) + 1
     look = fused_attention(f"{name}Attention", h, bias=bias, out="projection")
     tables = {"class_embedding": Weight(1, 1, h, kind="class_token")}
     tables["position_embedding"] = Weight(1, places, h, kind="position")
@@ -62,7 +63,8 @@ def _width(c: ModelConfig, *, reads: bool = False) -> Dim:
 
 def _to(key: str, size: int, c: ModelConfig, *, bias: bool, reads: bool = False) -> Module:
     """Into the space that texts and images share."""
-    to, width = c.dim(key, default=size), _width(c, reads=reads)
+    to = c.dim(key, default=size)
+    width = _width(c, reads=reads)
     return Linear(width, to, bias=bias, component=Component.PROJECTOR)
 
 

@@ -73,7 +73,8 @@ _PARTS: dict[str, FormPart] = {
 
 def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = False) -> Module:
     """The Q-Former's answers, made as wide as the words of a language model."""
-    text, speaks = c.section("text_config"), language(c)
+    text = c.section("text_config")
+    speaks = language(c)
     names_width = text.has("hidden_size", "d_model", "n_embd")
     known = {"opt": 768, "t5": 512, "llama": 4096}.get(text.model_type or "opt")
     width = width_of(text, speaks, last=False) if names_width or known is None else known

@@ -20,7 +20,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
     """``intermediate_size`` wide; null, and absent in the encoder, mean int(8·H / 3)."""
-    default, wide = d.intermediate_size, int(8 * int(d.width(c)) / 3)
+    default = d.intermediate_size
+    wide = int(8 * int(d.width(c)) / 3)
     inner = named(wide, "intermediate_size", "8/3 of hidden_size, rounded down")
     if c.raw("intermediate_size") or (default and "intermediate_size" not in c.values):
         inner = d.inner(c)
@@ -45,7 +46,9 @@ _projection = partial(Linear, bias=False, component=Component.PROJECTOR)
 
 def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
     """The encoder of bytes, or the decoder of patches; attention between both after some layers."""
-    h, encodes, layers = d.width(c), d is _ENCODER, d.layers(c)
+    h = d.width(c)
+    encodes = d is _ENCODER
+    layers = d.layers(c)
     wide = h * c.dim("cross_attn_k", default=2)
     context = h if encodes else c.dim("hidden_size_global", default=2048)
     across = evenly(d, c).called("BltCrossAttention").adding(**d.norms(c, "q_norm", "k_norm"))
@@ -79,7 +82,8 @@ def _patcher(c: ModelConfig) -> Module:
 
 
 def _model(c: ModelConfig) -> Module:
-    encoder, latent = c.section("encoder_config"), c.section("global_config")
+    encoder = c.section("encoder_config")
+    latent = c.section("global_config")
     width = _ENCODER.width(encoder)
     # An empty list means the default too.
     sizes = c.raw("encoder_hash_byte_group_size") or [3, 4, 5, 6, 7, 8]
@@ -99,7 +103,8 @@ def _model(c: ModelConfig) -> Module:
 
 
 def _causal(c: ModelConfig) -> Module:
-    base, width = _model(c), _DECODER.width(c.section("decoder_config"))
+    base = _model(c)
+    width = _DECODER.width(c.section("decoder_config"))
     if c.tied(default=False):
         # Here the table is left out and the head is kept.
         encoder = base.inside("local_encoder")

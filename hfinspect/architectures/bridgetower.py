@@ -15,7 +15,9 @@ _DEFAULTS = {**encoders.BASE, "num_hidden_layers": 6, "layer_norm_eps": 1e-5}
 
 
 def _model(c: ModelConfig) -> Module:
-    h, text, vision = encoders.hidden(c), c.section("text_config"), c.section("vision_config")
+    h = encoders.hidden(c)
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     count = c.count("num_hidden_layers")
     kinds = {"add": None, "scaled_add": "scaled_factor", "interpolate": "beta"}
     factor = kinds[c.word("link_tower_type", *kinds)]
@@ -33,7 +35,8 @@ def _model(c: ModelConfig) -> Module:
     sizes = text.with_defaults(**_DEFAULTS)
     crossing = encoders.attention(sizes, _NAME, cross=True)
     cross = encoders.layer(sizes, _NAME, crossing=crossing).called(f"{_NAME}BertCrossLayer")
-    sides, pool = ("text", "image"), encoders.pooler(c, _NAME)
+    sides = ("text", "image")
+    pool = encoders.pooler(c, _NAME)
     return Module(
         f"{_NAME}Model",
         {
@@ -52,7 +55,8 @@ def _model(c: ModelConfig) -> Module:
 
 
 def _words(c: ModelConfig) -> Module:
-    h, words = encoders.hidden(c), c.section("text_config").dim("vocab_size", default=50265)
+    h = encoders.hidden(c)
+    words = c.section("text_config").dim("vocab_size", default=50265)
     table = "bridgetower.text_model.embeddings.word_embeddings.weight"
     tied = table if c.tied(default=False) else None
     head = {"transform": encoders.transform(c, _NAME, h), "decoder": to_words(h, words, tied)}
@@ -61,7 +65,8 @@ def _words(c: ModelConfig) -> Module:
 
 def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:
     """One linear layer, to whether two fit (ITM) or to the space that all share."""
-    h, out = encoders.hidden(c), 2 if name == "ITM" else c.dim("contrastive_hidden_size")
+    h = encoders.hidden(c)
+    out = 2 if name == "ITM" else c.dim("contrastive_hidden_size")
     linear = Linear(h * times if times > 1 else h, out)
     return Module(f"{_NAME}{name}Head", fc=linear, component=Component.HEAD)
 

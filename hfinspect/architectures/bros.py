@@ -16,7 +16,8 @@ def _tables(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    quarter, box = hidden(c) // 4, c.dim("dim_bbox", default=8)
+    quarter = hidden(c) // 4
+    box = c.dim("dim_bbox", default=8)
     waves = c.dim("dim_bbox_sinusoid_emb_2d", default=quarter)
     single = c.dim("dim_bbox_sinusoid_emb_1d", default=quarter // box)
     # Every second frequency, those that a save keeps although they are computed.
@@ -34,13 +35,16 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
 
 def _relations(c: ModelConfig) -> Module:
     """A query and a key of every token for each kind of relation."""
-    h, head = hidden(c), Component.HEAD
+    h = hidden(c)
+    head = Component.HEAD
     look = dict.fromkeys(("query", "key"), Linear(h, h * c.dim("n_relations", default=1)))
     return Module("BrosRelationExtractor", look, dummy_node=Weight(1, h), component=head)
 
 
 def _first_tokens(c: ModelConfig) -> Module:
-    h, drop, head = hidden(c), Dropout(0.1), Component.HEAD
+    h = hidden(c)
+    drop = Dropout(0.1)
+    head = Component.HEAD
     return Sequential(drop, Linear(h, h), drop, classifier(h, c.num_labels), component=head)
 
 

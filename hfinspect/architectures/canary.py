@@ -12,11 +12,14 @@ DECODER = config_defaults("canary")
 
 
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
-    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
-    bias, norm = c.flag("attention_bias", default=True), LayerNorm(h)
+    h = c.dim("hidden_size")
+    inner = c.dim("intermediate_size")
+    bias = c.flag("attention_bias", default=True)
+    norm = LayerNorm(h)
     looks = {"self_attn": f"{name}SelfAttention", "encoder_attn": f"{name}CrossAttention"}
     parts = {at: grouped_attention(kind, h, heads, bias=bias) for at, kind in looks.items()}
-    act, norms = c.text("hidden_act", default="relu"), ("input", "post_attention", "final")
+    act = c.text("hidden_act", default="relu")
+    norms = ("input", "post_attention", "final")
     kv = heads.kv * heads.dim  # of the encoder's tokens, as no attribute says in all spellings
     parts["encoder_attn"].cache = (KeysValues(kv, kv, heads.kv, cross=True),)
     parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)

@@ -17,7 +17,8 @@ def _vq_model(c: ModelConfig) -> Module:
     attends = c.text("attn_type", default="vanilla") == "vanilla"
     resolutions = set(map(int, c.dims("attn_resolutions", default=()))) if attends else set()
     sizes = codec(_VQ, c, lambda i, _: side >> i in resolutions, middle=attends)
-    encoder, code = sizes.encoder().called(_VQ), c.dim("embed_dim", default=256)
+    encoder = sizes.encoder().called(_VQ)
+    code = c.dim("embed_dim", default=256)
     encoder.inside("mid").called("Module")
     codes = c.dim("num_embeddings", default=8192)
     return quantized("ChameleonVQVAE", sizes.latent, code, codes, encoder)
@@ -25,11 +26,13 @@ def _vq_model(c: ModelConfig) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """The output is as wide as its input; norms have a weight and a bias for each head."""
-    heads, usual = d.heads(c), d.width(c) // d.heads(c).query
+    heads = d.heads(c)
+    usual = d.width(c) // d.heads(c).query
     if heads.dim != usual:  # a head_dim is not read here
         expected = f"{int(usual)}, hidden_size / num_attention_heads"
         raise c.error("head_dim", int(heads.dim), expected)
-    shapes, name = ((count, heads.dim) for count in (heads.query, heads.kv)), "ChameleonLayerNorm"
+    shapes = ((count, heads.dim) for count in (heads.query, heads.kv))
+    name = "ChameleonLayerNorm"
     q_norm, k_norm = (LayerNorm(shape, class_name=name) for shape in shapes)
     return grouped(d, c).adding(q_norm=q_norm, k_norm=k_norm)
 

@@ -27,7 +27,8 @@ def _prefix(d: s.NamedDecoder, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
     if not c.has("pre_seq_len"):
         return None
-    h, prefix = d.width(c), c.count(*d.depth.keys, default=d.depth.default) * width * 2
+    h = d.width(c)
+    prefix = c.count(*d.depth.keys, default=d.depth.default) * width * 2
     projected = c.flag("prefix_projection", default=False)
     size = h if projected and _is_first(c) else prefix
     trans = (

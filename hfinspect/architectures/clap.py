@@ -13,9 +13,12 @@ _width = size("patch_embeds_hidden_size", default=96)
 
 def _patches(c: ModelConfig) -> nn.Module:
     """One convolution to patches; long clips (``enable_fusion``) have another and a gate."""
-    width, channels = _width(c), c.dim("patch_embed_input_channels", default=1)
-    (high, wide), to = pair(c, "patch_size", default=4), Component.ATTENTION
-    inner, fused = width // c.dim("aff_block_r", default=4), c.flag("enable_fusion", default=False)
+    width = _width(c)
+    channels = c.dim("patch_embed_input_channels", default=1)
+    (high, wide) = pair(c, "patch_size", default=4)
+    to = Component.ATTENTION
+    inner = width // c.dim("aff_block_r", default=4)
+    fused = c.flag("enable_fusion", default=False)
     inputs = channels * 4 if fused and c.text("fusion_type") == "channel_map" else channels
     normed = c.flag("enable_patch_layer_norm", default=True)
     reduction = nn.Conv(width, inner, 1, component=to), nn.BatchNorm(inner), nn.Activation("ReLU")
@@ -36,11 +39,16 @@ def _patches(c: ModelConfig) -> nn.Module:
 def audio_model(c: ModelConfig) -> nn.Module:
     depths = stage_depths(c, (2, 2, 6, 2))
     heads = c.dims("num_attention_heads", default=(4, 8, 16, 32), least=len(depths))
-    width, window, stages = _width(c), c.dim("window_size", default=8), []
-    area, side, bias = window * window, 2 * window - 1, c.flag("qkv_bias", default=True)
+    width = _width(c)
+    window = c.dim("window_size", default=8)
+    stages = []
+    area = window * window
+    side = 2 * window - 1
+    bias = c.flag("qkv_bias", default=True)
     for i, (depth, count) in enumerate(zip(depths, heads, strict=False)):
         c.divided(width, count, "width of the stage", "num_heads")
-        wide, last = 4 * width, i == len(depths) - 1
+        wide = 4 * width
+        last = i == len(depths) - 1
         # A bias per head for every offset within a window: (2·w - 1)².
         self_attention = nn.Module(
             "ClapAudioSelfAttention",
@@ -61,7 +69,8 @@ def audio_model(c: ModelConfig) -> nn.Module:
 
 
 def with_projection(c: ModelConfig) -> nn.Module:
-    out, inputs = c.dim("projection_dim", default=512), c.dim("hidden_size", default=768)
+    out = c.dim("projection_dim", default=512)
+    inputs = c.dim("hidden_size", default=768)
     act = activation(c.text("projection_hidden_act", default="relu"))
     names = "linear1", "activation", "linear2"
     way = two_linears("ClapProjectionLayer", c, inputs, out, out, act=act, names=names)

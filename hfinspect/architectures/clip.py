@@ -22,7 +22,8 @@ def _hidden(c: ModelConfig, side: str) -> Dim:
 
 
 def text_model(config: ModelConfig) -> Module:
-    c, h = _section(config, "text"), _hidden(config, "text")
+    c = _section(config, "text")
+    h = _hidden(config, "text")
     layers = vision.clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8)
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
     parts = {"embeddings": vision.text_embeddings("CLIP", c, h), "encoder": layers}
@@ -30,7 +31,8 @@ def text_model(config: ModelConfig) -> Module:
 
 
 def vision_model(config: ModelConfig) -> Module:
-    c, h = _section(config, "vision"), _hidden(config, "vision")
+    c = _section(config, "vision")
+    h = _hidden(config, "vision")
     embeddings = vision.clip_embeddings("CLIPVision", c, h, 32)
     layers = vision.clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
     return vision.clip_tower("CLIPVisionModel", c, embeddings, layers)
@@ -48,7 +50,8 @@ def safety_checker(c: ModelConfig) -> Module:
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
     tower = Module("CLIPVisionModel", vision_model=vision_model(c).called("CLIPVisionTransformer"))
-    width, to = c.dim("projection_dim", default=512), Component.EMBEDDING
+    width = c.dim("projection_dim", default=512)
+    to = Component.EMBEDDING
     concepts = {"concept_embeds": 17, "special_care_embeds": 3}
     tables = {at: Weight(count, width, component=to) for at, count in concepts.items()}
     weights = {f"{at}_weights": Weight(count, kind="scale") for at, count in concepts.items()}

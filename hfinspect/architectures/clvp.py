@@ -9,19 +9,25 @@ from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linea
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size", default=768), c.dim("intermediate_size", default=1536)
-    heads, out = c.dim("num_attention_heads", default=12), c.dim("projection_dim", default=768)
+    h = c.dim("hidden_size", default=768)
+    inner = c.dim("intermediate_size", default=1536)
+    heads = c.dim("num_attention_heads", default=12)
+    out = c.dim("projection_dim", default=768)
     c.divided(h, heads, "hidden_size", "num_attention_heads")
-    eps, words = c.number("layer_norm_eps", default=1e-5), c.dim("vocab_size", default=256)
+    eps = c.number("layer_norm_eps", default=1e-5)
+    words = c.dim("vocab_size", default=256)
     norm = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm")
     if c.text("summary_type") == "attn":
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
-    out_proj, bias = Linear(h, h, kind="output"), c.flag("use_attention_bias", default=False)
+    out_proj = Linear(h, h, kind="output")
+    bias = c.flag("use_attention_bias", default=False)
     attention = clip_attention("ClvpSelfAttention", h, bias=bias).adding(out_proj=out_proj)
     attention.cache = ()  # it judges what was written, all at once
-    gated, act = Linear(h, inner * 2, kind="gate_up"), c.text("hidden_act", default="gelu")
+    gated = Linear(h, inner * 2, kind="gate_up")
+    act = c.text("hidden_act", default="gelu")
     up = Module("ClvpGatedLinearUnit", activation_fn=activation(act), proj=gated)
-    down, drop = Linear(inner, h, kind="down"), Dropout(c.number("dropout", default=0.1))
+    down = Linear(inner, h, kind="down")
+    drop = Dropout(c.number("dropout", default=0.1))
     mlp = Module("ClvpEncoderMLP", fc1=up, fc2=down, dropout_layer=drop, component=Component.MLP)
     parts = {"self_attn": attention, "mlp": mlp, "input_rmsnorm": norm}
     layer = Module("ClvpEncoderLayer", parts, post_attention_rmsnorm=norm)

@@ -19,7 +19,8 @@ _GATED = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "a
 
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
     """``inner`` is the width inside the projector, ``merged`` what the convolution puts out."""
-    v, h = c.section("vision_config"), _TEXT.width(c)
+    v = c.section("vision_config")
+    h = _TEXT.width(c)
     width = v.dim("hidden_size", default=1792)
     patches = Module(
         "PatchEmbedding",
@@ -28,7 +29,8 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         position_embedding=Embedding(v.dim("num_positions", default=1226), width, kind="position"),
         component=Component.EMBEDDING,
     )
-    deep, act = v.dim("intermediate_size", default=15360), v.text("hidden_act", default="gelu")
+    deep = v.dim("intermediate_size", default=15360)
+    act = v.text("hidden_act", default="gelu")
     norm = LayerNorm(width, eps=v.number("layer_norm_eps", default=1e-6))
     layer = Module(
         "TransformerLayer",
@@ -54,7 +56,8 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
-    h, groups = d.width(c), c.has("num_multi_query_heads")
+    h = d.width(c)
+    groups = c.has("num_multi_query_heads")
     head = c.divided(h, d.size(c, key := "num_attention_heads"), "hidden_size", key)
     width = h + 2 * (c.dim("num_multi_query_heads") * head) if groups else 3 * h
     frequencies = Buffer(head // 2)  # saved, so files hold it

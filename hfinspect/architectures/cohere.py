@@ -10,10 +10,12 @@ def norm(d: Decoder, _c: ModelConfig, *shape: int) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block, heads = grouped(d, c), d.heads(c)
+    block = grouped(d, c)
+    heads = d.heads(c)
     if not c.flag("use_qk_norm", default=False):
         return block
-    q, k = norm(d, c, heads.query, heads.dim), norm(d, c, heads.kv, heads.dim)
+    q = norm(d, c, heads.query, heads.dim)
+    k = norm(d, c, heads.kv, heads.dim)
     return block.adding(q_norm=q, k_norm=k)
 
 

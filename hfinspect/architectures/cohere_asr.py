@@ -47,7 +47,8 @@ _SPELLED = {
 
 def model(c: ModelConfig) -> Module:
     c = c.with_defaults(**DECODER)
-    h, to = c.dim("hidden_size"), Component.EMBEDDING
+    h = c.dim("hidden_size")
+    to = Component.EMBEDDING
     sound = c.section("encoder_config").with_defaults(**_ENCODER).of_type("parakeet_encoder")
     heard = auto_model(sound, default_type="parakeet_encoder")
     heard.inside("subsampling", "linear").component = to

@@ -13,7 +13,8 @@ from .qwen3_vl import vision_model
 
 _NAME = "CohereCompass"
 _TEXT = COHERE.like(_NAME, attention=grouped, windows=lambda c: windows(c, 4096, lambda *_: True))
-_model, _tower = partial(_TEXT.named, f"{_NAME}TextModel"), partial(vision_model, _NAME)
+_model = partial(_TEXT.named, f"{_NAME}TextModel")
+_tower = partial(vision_model, _NAME)
 register_tower("cohere_compass_text", _NAME, _model, tied=True, labels=_TEXT.width)
 register_worded("cohere_compass", _NAME, seeing(_tower, _model), tied=False)
 register_part("cohere_compass_vision", f"{_NAME}VisionModel", _tower, "vision")

@@ -9,7 +9,8 @@ from ..trees import Component, Linear, ModelConfig, Module, auto_model, register
 
 def _model(name: str, default_type: str, c: ModelConfig) -> Module:
     inner = auto_model(c.section("vlm_config"), default_type=default_type)
-    size, to = c.dim("embedding_dim", default=128), Component.HEAD
+    size = c.dim("embedding_dim", default=128)
+    to = Component.HEAD
     return Module(
         name, vlm=inner, embedding_proj_layer=Linear(text_width(inner), size, component=to)
     )

@@ -14,7 +14,9 @@ _NAME = "ConditionalDetr"
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """DETR's; the positions of the queries are added to the picture's in the first layer alone."""
-    d, name, to = width(c), f"{_NAME}Decoder", partial(Linear, component=Component.ATTENTION)
+    d = width(c)
+    name = f"{_NAME}Decoder"
+    to = partial(Linear, component=Component.ATTENTION)
     out = to(d, d, kind="output")
     looks = (Module(f"{name}{kind}Attention", out_proj=out) for kind in ("Self", "Cross"))
     kinds = {"qcontent": "query", "qpos": "query", "kcontent": "key", "kpos": "key", "v": "value"}
@@ -24,7 +26,8 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
         for part, kind in kinds.items()
         if first or (side, part) != ("ca", "qpos")
     }
-    inner, sine = c.dim("decoder_ffn_dim", default=2048), to(d, d, kind="query")
+    inner = c.dim("decoder_ffn_dim", default=2048)
+    sine = to(d, d, kind="query")
     layer = detector_layer(f"{name}Layer", d, inner, *looks)
     return layer.adding(**parts, ca_qpos_sine_proj=sine)
 
@@ -33,7 +36,8 @@ def model(c: ModelConfig) -> Module:
     """DETR's with another decoder and 300 queries."""
     d = width(c)
     parts = {"layers": first_and_rest(c, decoder_layer), "layernorm": LayerNorm(d)}
-    scale, points = predictor(_NAME, (d, d, d)), predictor(_NAME, (d, d, 2))
+    scale = predictor(_NAME, (d, d, d))
+    points = predictor(_NAME, (d, d, 2))
     decoder = Module(f"{_NAME}Decoder", parts, query_scale=scale, ref_point_head=points)
     root = detr.model(c.with_defaults(num_queries=300)).adding(decoder=decoder)
     return renamed(root, "Detr", _NAME)

@@ -8,9 +8,11 @@ from .bert import BERT
 
 
 def _attention(e: bert.Encoder, c: ModelConfig) -> Module:
-    h, kernel = hidden(c), c.dim("conv_kernel_size", default=9)
+    h = hidden(c)
+    kernel = c.dim("conv_kernel_size", default=9)
     # Of the heads one in ``head_ratio`` stays attention, at least one.
-    heads, ratio = c.dim("num_attention_heads"), c.dim("head_ratio", default=2)
+    heads = c.dim("num_attention_heads")
+    ratio = c.dim("head_ratio", default=2)
     heads = heads // ratio if heads >= ratio else heads // heads
     width = heads * (c.divided(h, heads, "hidden_size", "num_attention_heads") // 2)
     separable = Module(
@@ -34,7 +36,9 @@ def _attention(e: bert.Encoder, c: ModelConfig) -> Module:
 
 def _layer(e: bert.Encoder, c: ModelConfig) -> Module:
     """BERT's, or with one linear layer per group: (groups, in / groups, out / groups)."""
-    h, inner, groups = hidden(c), c.dim("intermediate_size"), c.dim("num_groups", default=1)
+    h = hidden(c)
+    inner = c.dim("intermediate_size")
+    groups = c.dim("num_groups", default=1)
 
     def grouped(inputs: Dim, outputs: Dim, kind: str) -> Module:
         inside = c.divided(inputs, groups, "the layer's input", "num_groups")

@@ -22,9 +22,12 @@ _TEXT = LLAMA.like(f"{_NAME}Text", **config_defaults("cosmos3_edge"), null_head_
 
 
 def _model(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
-    h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
-    inner, out = c.dim("projector_hidden_size", default=11520), _TEXT.width(text)
+    vision = c.section("vision_config")
+    text = c.section("text_config")
+    h = vision.dim("hidden_size", default=1152)
+    side = vision.dim("spatial_merge_size", default=2)
+    inner = c.dim("projector_hidden_size", default=11520)
+    out = _TEXT.width(text)
     merging = two_linears(
         f"{_NAME}PatchMerger",
         c,
@@ -41,7 +44,8 @@ def _model(c: ModelConfig) -> Module:
 
 def _generation(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
-    model, head = _model(c), _TEXT.words(c.section("text_config"))
+    model = _model(c)
+    head = _TEXT.words(c.section("text_config"))
     decoder = model.inside("language_model").children
     rest = {"model": model.without("language_model"), "lm_head": head}
     return Module(f"{_NAME}ForConditionalGeneration", {**decoder, **rest})

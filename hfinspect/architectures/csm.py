@@ -31,7 +31,8 @@ def depth_model(c: ModelConfig) -> Module:
 
 
 def depth_causal(c: ModelConfig) -> Module:
-    books, vocab = c.count("num_codebooks", default=32, minimum=2), _DEPTH.size(c, "vocab_size")
+    books = c.count("num_codebooks", default=32, minimum=2)
+    vocab = _DEPTH.size(c, "vocab_size")
     weight = Weight(books - 1, _DEPTH.width(c), vocab, kind="lm_head")
     head = Module("CsmCodebooksHead", weight=weight, component=Component.HEAD)
     return Module("CsmDepthDecoderForCausalLM", model=depth_model(c), codebooks_head=head)

@@ -14,7 +14,9 @@ from ..trees import modules as nn
 from . import rt_detr
 from .rt_detr import width_inside as _e
 
-_FINE, _DEIM, _NOTHING = "DFine", "Deimv2", nn.Activation("Identity")
+_FINE = "DFine"
+_DEIM = "Deimv2"
+_NOTHING = nn.Activation("Identity")
 
 
 def mlp(name: str, *sizes: int, ending: str = "MLP") -> nn.Module:
@@ -25,14 +27,19 @@ def mlp(name: str, *sizes: int, ending: str = "MLP") -> nn.Module:
 def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
     """Two chains, and all that they give. A chain has two ways, one of them through RepVGG blocks;
     DEIMv2 splits what one convolution gives."""
-    e, ratio = _e(c), ratio_of(c, "hidden_expansion", default=1.0)
-    to, half, wide = partial(conv_norm, name, act=act), e // 2, e * 2
+    e = _e(c)
+    ratio = ratio_of(c, "hidden_expansion", default=1.0)
+    to = partial(conv_norm, name, act=act)
+    half = e // 2
+    wide = e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
         spelled = "hidden_expansion * encoder_hidden_dim / 2"
         half = named(round(ratio * int(e) // 2), spelled, meaning)
-    deep, rep = ratio_of(c, "depth_mult", default=1.0), rt_detr.rep_block(name, half, act)
-    blocks, between = {"bottlenecks": nn.ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
+    deep = ratio_of(c, "depth_mult", default=1.0)
+    rep = rt_detr.rep_block(name, half, act)
+    blocks = {"bottlenecks": nn.ModuleList([rep] * round(3 * deep))}
+    between = to(half, half, 3)
 
     def chain(inputs: Dim) -> nn.Module:
         ways = {"conv1": to(inputs, half, 1), "conv2": to(inputs, half, 1)}
@@ -42,7 +49,9 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
         parts = {"conv1": to(inputs, half * 2, 1), **blocks, "conv2": ends}
         return nn.Module(f"{name}CSPRepLayer", parts)
 
-    first, second, last = chain(e), chain(half), to(wide + 2 * half, e, 1)
+    first = chain(e)
+    second = chain(half)
+    last = to(wide + 2 * half, e, 1)
     if name == _DEIM:
         parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
         return nn.Module(f"{name}RepNCSPELAN5", parts)
@@ -52,24 +61,31 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
 
 def encoder(name: str, c: ModelConfig, lite: bool) -> nn.Module:
     """A lite one has no attention, and two fusions in all."""
-    e, maps = _e(c), c.dims("encoder_in_channels", default=(512, 1024, 2048))
+    e = _e(c)
+    maps = c.dims("encoder_in_channels", default=(512, 1024, 2048))
     fused = fusion(name, c, act := c.text("activation_function", default="silu"))
     if lite:
-        flat, pool = conv_norm(name, e, e, 1, act), nn.Activation("AvgPool2d")
+        flat = conv_norm(name, e, e, 1, act)
+        pool = nn.Activation("AvgPool2d")
         inward = nn.ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
         down = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
         mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
         return nn.Module(f"{name}LiteEncoder", {"input_proj": inward, **down, **mixing})
-    flat, halved = conv_norm(name, e, e, 1, None), conv_norm(name, e, e, 3, None, groups=e)
-    smaller, deim = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved), name == _DEIM
+    flat = conv_norm(name, e, e, 1, None)
+    halved = conv_norm(name, e, e, 3, None, groups=e)
+    smaller = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved)
+    deim = name == _DEIM
     attended = {"aifi" if deim else "encoder": rt_detr.attended(name, c, listed=deim)}
     mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
     return nn.Module(f"{name}HybridEncoder", {**attended, **mixing})
 
 
 def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
-    d, inner, deim = _d(c), c.dim("decoder_ffn_dim", default=1024), name == _DEIM
-    levels, key = c.count("num_feature_levels", default=3, minimum=1), "decoder_n_points"
+    d = _d(c)
+    inner = c.dim("decoder_ffn_dim", default=1024)
+    deim = name == _DEIM
+    levels = c.count("num_feature_levels", default=3, minimum=1)
+    key = "decoder_n_points"
     if isinstance(c.raw(key), list):
         first, *rest = c.dims(key, minimum=0, count=levels)
         points = sum(rest, start=first)  # of one head, all levels together
@@ -104,9 +120,11 @@ def _last(c: ModelConfig) -> tuple[int, int]:
 def backbone(name: str, c: ModelConfig, lite: bool, levels: int) -> dict[str, nn.Module]:
     """The backbone and its maps at the encoder's width. DINOv3 has one map of everything, next to
     which stand three of the picture itself."""
-    e, section = _e(c), c.section("backbone_config")
+    e = _e(c)
+    section = c.section("backbone_config")
     if name == _DEIM and section.model_type == "dinov3_vit":
-        to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
+        to = partial(conv_norm, _DEIM, act=None)
+        wide = section.dim("hidden_size", default=384)
         width = c.dim("spatial_tuning_adapter_inplanes", default=16)
         parts = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": nn.Activation("MaxPool2d")}
         for i, (before, after) in enumerate(((1, 2), (2, 4), (4, 4)), 2):
@@ -131,15 +149,20 @@ def backbone(name: str, c: ModelConfig, lite: bool, levels: int) -> dict[str, nn
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
-    fine, d, (count, last) = name == _FINE, _d(c), _last(c)
+    fine = name == _FINE
+    d = _d(c)
+    (count, last) = _last(c)
     widths = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
     lite = not fine and c.text("encoder_type", default="hybrid") == "lite"
     box = partial(mlp, name, ending="MLPPredictionHead" if fine else "MLP")
     bins = 4 * (c.dim("top_prob_values", default=4) + 1)
-    inner, deep = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
+    inner = c.dim("lqe_hidden_dim", default=64)
+    deep = int(c.count("lqe_layers", default=2))
     quality = nn.Module(f"{name}LQE", reg_conf=mlp(name, bins, *[inner] * (deep - 1), 1))
-    length, scale = max(count, 0) + max(count - last - 1, 0), nn.Weight(1, kind="scale")
-    places, before = box(4, *((2 * d, d) if fine else (d, d, d))), mlp(name, d, d, d, 4)
+    length = max(count, 0) + max(count - last - 1, 0)
+    scale = nn.Weight(1, kind="scale")
+    places = box(4, *((2 * d, d) if fine else (d, d, d)))
+    before = mlp(name, d, d, d, 4)
     parts = {"layers": nn.Layers.of(length, decoder_layer(name, c)), "query_pos_head": places}
     decoder = nn.Module(f"{name}Decoder", parts, reg_scale=scale, pre_bbox_head=before, up=scale)
     decoder.adding(lqe_layers=nn.ModuleList([quality] * count))
@@ -148,7 +171,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     to = partial(rt_detr.projection, widths[-1], d)
     if not fine:
         to = partial(conv_norm, name, widths[-1], d, act=None, component=Component.PROJECTOR)
-    same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
+    same = int(d) == int(widths[-1])
+    kernels = [1] * len(widths) + [3] * more
     return nn.Module(
         f"{name}Model",
         backbone(name, c, lite, len(widths))
@@ -161,7 +185,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:
     """Labels and edges after every layer, which the decoder holds and the top as well."""
-    d, (count, last) = _d(c), _last(c)
+    d = _d(c)
+    (count, last) = _last(c)
     if not 0 <= last < count:
         raise c.error("eval_idx", c.raw("eval_idx"), "the index of a layer")
     scale = ratio_of(c, "layer_scale", default=1.0)
@@ -184,5 +209,6 @@ def object_detection(name: str, c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("d_fine", _FINE), ("deimv2", _DEIM)):
-    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    detector = partial(object_detection, prefix)
+    base = partial(model, prefix)
     register_pair(model_type, prefix, detector, base, "vision", ending="ForObjectDetection")

@@ -22,13 +22,15 @@ def _act(c: ModelConfig) -> Module:
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
-    d, has_positions = _d(c), first or c.flag("keep_query_pos", default=False)
+    d = _d(c)
+    has_positions = first or c.flag("keep_query_pos", default=False)
     deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
     selves = ("query_content", "query_pos", "key_content", "key_pos", "value")
     cross = (*(part for part in selves if has_positions or part != "query_pos"), "query_pos_sine")
     layer: dict[str, Module] = {}
     for side, projected in (("self", selves), ("cross", cross)):
-        at, name = f"{side}_attn", f"{_NAME}DecoderLayer{side.capitalize()}Attention"
+        at = f"{side}_attn"
+        name = f"{_NAME}DecoderLayer{side.capitalize()}Attention"
         parts = {f"{at}_{part}_proj": Linear(d, d, kind=part.split("_")[0]) for part in projected}
         parts[at] = Module(f"{_NAME}Attention", output_proj=Linear(d, d, kind="output"))
         normed = {f"{at}_layer_norm": LayerNorm(d)}
@@ -43,14 +45,17 @@ _mlp = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def model(c: ModelConfig) -> Module:
-    d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
+    d = _d(c)
+    coordinates = c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c, 3)
     network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
     convs = network.inside("conv_encoder")
     if convs.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
         convs.adding(model=Module("TimmBackbone", _backbone=convs.inside("model")))
-    patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
-    look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
+    patterns = c.count("num_patterns", default=0)
+    queries = c.dim("num_queries", default=300)
+    look = clip_attention("DetrAttention", d)
+    inner = c.dim("encoder_ffn_dim", default=2048)
     deformable.heads(c, "encoder_attention_heads", d, "hidden_size")
     layer = deformable.detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
     layers = Layers.of(c.count("encoder_layers", default=6), layer)
@@ -72,7 +77,9 @@ def model(c: ModelConfig) -> Module:
 
 def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
-    d, base, tied = _d(c), model(c), "bbox_predictor" if c.tied() else None
+    d = _d(c)
+    base = model(c)
+    tied = "bbox_predictor" if c.tied() else None
     base.inside("decoder").adding(bbox_embed=_mlp((d, d, d, 4), tied))
     heads = {"class_embed": deformable.label_scores(c, d), "bbox_predictor": _mlp((d, d, d, 4))}
     return Module(f"{_NAME}ForObjectDetection", {"model": base, **heads}, part="vision")

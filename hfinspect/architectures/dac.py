@@ -16,7 +16,8 @@ def _snake(width: Dim) -> Module:
 
 
 def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
-    wide, point = Conv(width, width, 7, dims=1), Conv(width, width, 1, dims=1)
+    wide = Conv(width, width, 7, dims=1)
+    point = Conv(width, width, 1, dims=1)
     parts = {"snake1": snake(width), "conv1": wide, "snake2": snake(width), "conv2": point}
     unit = Module(f"{name}ResidualUnit", parts)
     return {f"res_unit{number}": unit for number in (1, 2, 3)}
@@ -24,7 +25,8 @@ def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
 
 def hidden(c: ModelConfig) -> Dim:
     """Channels of a frame: doubled at each stage, unless the config says otherwise."""
-    first, stages = c.dim("encoder_hidden_size"), len(c.dims("downsampling_ratios"))
+    first = c.dim("encoder_hidden_size")
+    stages = len(c.dims("downsampling_ratios"))
     return c.dim("hidden_size", default=first * 2**stages)
 
 
@@ -68,7 +70,9 @@ def decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    h, width, at = hidden(c), c.dim("codebook_dim"), Component.EMBEDDING
+    h = hidden(c)
+    width = c.dim("codebook_dim")
+    at = Component.EMBEDDING
     book = Module(
         "DacVectorQuantize",
         in_proj=Conv(h, width, 1, dims=1, component=at),

@@ -11,7 +11,8 @@ _DEFAULTS = {**speech.DEFAULTS, "num_conv_pos_embeddings": 5, "conv_pos_kernel_s
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
-    h, groups = hidden(c), c.dim("num_conv_pos_embedding_groups")
+    h = hidden(c)
+    groups = c.dim("num_conv_pos_embedding_groups")
     c.divided(h, groups, "hidden_size", "num_conv_pos_embedding_groups")
     step = Module(
         f"{s.name}PositionalConvLayer",
@@ -22,7 +23,8 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     )
     layers = Layers([step] * int(c.count("num_conv_pos_embeddings")))
     root = model(s, speech.unstable(c).with_values(feat_extract_norm="layer"))
-    name, to = f"{s.name}PositionalConvEmbedding", Component.CONV
+    name = f"{s.name}PositionalConvEmbedding"
+    to = Component.CONV
     root.inside("encoder").adding(pos_conv_embed=Module(name, layers=layers, component=to))
     return root.adding(feature_extractor=speech.feature_encoder(c, s.name, form="layer"))
 

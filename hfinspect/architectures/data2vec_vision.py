@@ -18,7 +18,8 @@ def _own(c: ModelConfig, root: Module) -> None:
     """BEiT's pooled maps have names instead of numbers here."""
     respelled(renamed(root, "BeitSelfAttention", "BeitSdpaSelfAttention"), _SPELLED)
     if "decode_head" in root.children:
-        h, scales = c.dim("hidden_size", default=768), c.dims("pool_scales", default=(1, 2, 3, 6))
+        h = c.dim("hidden_size", default=768)
+        scales = c.dims("pool_scales", default=(1, 2, 3, 6))
         conv = normed(f"{_NAME}ConvLayer", *_CONV.values())(h, h, 1)
         blocks = ModuleList([Module(f"{_NAME}PyramidPoolingBlock", conv=conv)] * len(scales))
         pooled = Module(f"{_NAME}PyramidPoolingModule", blocks=blocks)

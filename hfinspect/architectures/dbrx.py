@@ -13,10 +13,13 @@ def _ffn(d: NamedDecoder, c: ModelConfig) -> Module:
     wide = d.width(c.fields)  # the config class hands it on before it takes aliases into account
     count = f.count("moe_num_experts", default=4, minimum=1)
     rows = count * f.dim("ffn_hidden_size", default=3584)
-    per_token, key, act = f.dim("moe_top_k", default=1), "ffn_act_fn", f.raw("ffn_act_fn")
+    per_token = f.dim("moe_top_k", default=1)
+    key = "ffn_act_fn"
+    act = f.raw("ffn_act_fn")
     if not isinstance(act, str):  # older configs give the name alone
         act = f.section(key).text("name", default="silu")
-    gate, matrix = Linear(wide, count, bias=False), Weight(rows, wide)
+    gate = Linear(wide, count, bias=False)
+    matrix = Weight(rows, wide)
     return Module(
         "DbrxFFN",
         router=Module("DbrxRouter", layer=gate, component=Component.ROUTER),

@@ -10,8 +10,10 @@ from ..trees.config_defaults import config_defaults
 
 
 def _tables(e: Encoder, c: ModelConfig) -> Module:
-    width, h = embedding_width(c), hidden(c)
-    positions, segments = c.dim("max_position_embeddings"), c.dim("type_vocab_size", minimum=0)
+    width = embedding_width(c)
+    h = hidden(c)
+    positions = c.dim("max_position_embeddings")
+    segments = c.dim("type_vocab_size", minimum=0)
     biased = c.flag("position_biased_input", default=True)
     return Module(
         f"{e.name}Embeddings",
@@ -32,7 +34,9 @@ def _words_of(text: str) -> tuple[str, ...]:
 
 
 def _attention(e: Encoder, c: ModelConfig) -> Module:
-    h, heads, types = hidden(c), c.dim("num_attention_heads"), c.raw("pos_att_type")
+    h = hidden(c)
+    heads = c.dim("num_attention_heads")
+    types = c.raw("pos_att_type")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
     kind_of = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
@@ -49,14 +53,16 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    encoder, h = stack(e, c), hidden(c)
+    encoder = stack(e, c)
+    h = hidden(c)
     if c.flag("relative_attention", default=False):
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
         keys = ("position_buckets", "max_relative_positions")
         dims = (c.dim(key, default=-1, minimum=-1) for key in keys)
         count = next((size for size in dims if size >= 1), None) or c.dim("max_position_embeddings")
-        at, kind = Component.ATTENTION, "relative_position"
+        at = Component.ATTENTION
+        kind = "relative_position"
         encoder.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
     if "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none"):
         encoder.adding(LayerNorm=norm(c))
@@ -64,7 +70,8 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
     if kernel:
         c.divided(h, groups := c.dim("conv_groups", default=1), "hidden_size", "conv_groups")
         parts = {"conv": Conv(h, h, kernel, dims=1, groups=groups), "LayerNorm": norm(c)}
-        drop, to = dropout(c), Component.CONV
+        drop = dropout(c)
+        to = Component.CONV
         encoder.adding(conv=Module("ConvLayer", parts, dropout=drop, component=to))
     return encoder
 
@@ -72,9 +79,11 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
 def _worded(c: ModelConfig) -> Module:
     """With the head of the released files, or with that of the original code, whose words are the
     embeddings' own."""
-    name, base = "DebertaV2ForMaskedLM", {"deberta": DEBERTA_V2.bare(c)}
+    name = "DebertaV2ForMaskedLM"
+    base = {"deberta": DEBERTA_V2.bare(c)}
     if c.flag("legacy", default=True):
-        to, width = DEBERTA_V2.table, embedding_width(c)
+        to = DEBERTA_V2.table
+        width = embedding_width(c)
         head = encoders.bert_mlm_head(c, "LegacyDebertaV2", table=to, width=width)
         return Module(name, base, cls=head)
     head = encoders.transform(c, "DebertaV2", hidden(c)).called("DebertaV2LMPredictionHead")
@@ -85,7 +94,8 @@ def _worded(c: ModelConfig) -> Module:
 
 def _pooler(c: ModelConfig) -> Module:
     dense = Linear(width := c.dim("pooler_hidden_size", default=hidden(c)), width)
-    drop, at = Dropout(c.number("pooler_dropout", default=0.0)), Component.HEAD
+    drop = Dropout(c.number("pooler_dropout", default=0.0))
+    at = Component.HEAD
     return Module("ContextPooler", dense=dense, dropout=drop, component=at, kind="pooler")
 
 

@@ -18,7 +18,8 @@ moe = m.sparse(
 
 def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     """Without ``n_routed_experts`` every layer is dense."""
-    first, every = c.count("first_k_dense_replace", default=0), c.dim("moe_layer_freq", default=1)
+    first = c.count("first_k_dense_replace", default=0)
+    every = c.dim("moe_layer_freq", default=1)
     routed = c.count("n_routed_experts", default=0) > 0
     sparse = (routed and i >= first and i % every == 0 for i in range(layers))
     return ["sparse" if kind else "dense" for kind in sparse]

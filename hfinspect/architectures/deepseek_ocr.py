@@ -42,7 +42,8 @@ def _released(tower: Module) -> Module:
 def sam_encoder(c: ModelConfig) -> Module:
     """SAM's encoder under the names of its own code, and two strided convolutions."""
     tower = respelled(sam.vision_encoder(c), _SAM_NAMES)
-    neck, out = tower.inside("neck").children.values(), c.dim("output_channels", default=256)
+    neck = tower.inside("neck").children.values()
+    out = c.dim("output_channels", default=256)
     more = c.dims("downsample_channels", default=(512, 1024), least=2)
     return tower.adding(
         neck=Module("SamVisionNeck", {str(i): part for i, part in enumerate(neck)}),
@@ -58,7 +59,8 @@ def sam_model(c: ModelConfig = SAM) -> Module:
 
 def clip_model() -> Module:
     """CLIP's tower, its patches never used: SAM's output stands in their place."""
-    tower, patch = _released(builder("UnlimitedOcrVisionEncoder")(CLIP)), CLIP.dim("patch_size")
+    tower = _released(builder("UnlimitedOcrVisionEncoder")(CLIP))
+    patch = CLIP.dim("patch_size")
     patches = patch_conv(3, CLIP.dim("hidden_size"), (patch, patch), bias=False)
     tower.inside("embeddings").adding(patch_embedding=patches)
     return tower
@@ -77,7 +79,8 @@ def register_ocr(
 
     def causal_lm(config: ModelConfig) -> Module:
         c = config.with_defaults(**config.section("language_config").values)
-        root, width = language_model(c).called(f"{name}ForCausalLM"), TEXT.width(c)
+        root = language_model(c).called(f"{name}ForCausalLM")
+        width = TEXT.width(c)
         joining = config.section("projector_config").with_defaults(
             projector_type="linear", input_dim=inputs, n_embed=int(width)
         )

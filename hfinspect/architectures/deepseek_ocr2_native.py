@@ -54,7 +54,8 @@ def _sam(c: ModelConfig) -> Module:
 
 def _sam_model(c: ModelConfig) -> Module:
     """Under those of transformers' attributes."""
-    tower, files = sam.vision_encoder(c), _sam(c)
+    tower = sam.vision_encoder(c)
+    files = _sam(c)
     proj = Module(f"{_NAME}SamVisionProj", conv1=files["net_2"], conv2=files["net_3"])
     return renamed(tower.adding(proj=proj), "Sam", f"{_NAME}Sam")
 
@@ -65,12 +66,14 @@ _READER = QWEN2.like(f"{_NAME}Vision")
 def _encoder(c: ModelConfig) -> Module:
     """Qwen2's layers without a vocabulary."""
     built = reader(_READER, c)
-    built.class_name, built.part = f"{_NAME}VisionEncoder", "vision"
+    built.class_name = f"{_NAME}VisionEncoder"
+    built.part = "vision"
     return renamed(built, f"{_NAME}VisionDecoderLayer", f"{_NAME}VisionEncoderLayer")
 
 
 def _vision_model(c: ModelConfig) -> Module:
-    encoder, near = c.section("encoder_config"), _sam_model(c.section("sam_config"))
+    encoder = c.section("encoder_config")
+    near = _sam_model(c.section("sam_config"))
     towers = {"sam_encoder": near, "vision_encoder": _encoder(encoder)}
     tables = {f"{at}_resolution": table for at, table in queries(_READER.width(encoder)).items()}
     return Module(f"{_NAME}VisionModel", {**towers, **tables}, part="vision")
@@ -78,9 +81,12 @@ def _vision_model(c: ModelConfig) -> Module:
 
 def _base(c: ModelConfig) -> Module:
     """Under the names of files."""
-    text, vision = c.section("text_config"), c.section("vision_config")
-    encoder, h = vision.section("encoder_config"), _TEXT.width(text)
-    inside, width = _encoder(encoder), _READER.width(encoder)
+    text = c.section("text_config")
+    vision = c.section("vision_config")
+    encoder = vision.section("encoder_config")
+    h = _TEXT.width(text)
+    inside = _encoder(encoder)
+    width = _READER.width(encoder)
     parts = {"model": Module(inside.class_name, model=inside), **queries(width)}
     return _TEXT.named(f"{_NAME}Model", text).adding(
         sam_model=_sam(vision.section("sam_config")),

@@ -43,7 +43,8 @@ def _compressor(
     it keeps one row, all those in no full group with their gates, and where groups overlap the last
     one. Source: DeepseekV4HCACache and DeepseekV4CSACache."""
     older, default = ("compress_rate_hca", 128) if kind == HEAVY else ("compress_rate_csa", 4)
-    rates, wide = c.section("compress_rates"), width * 2 if kind == LIGHT else width
+    rates = c.section("compress_rates")
+    wide = width * 2 if kind == LIGHT else width
     rate = c.dim(older) if c.has(older) else rates.dim(kind, default=default)
     row = partial(KeysValues, heads=1, every=rate)
     rows = [row(width, 0, name=f"{at}'s keys")]
@@ -62,10 +63,13 @@ def _compressor(
 
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Keys are the values too, of one head; the plain windowed layer of transformers holds both."""
-    h, rank = d.width(c), c.dim("q_lora_rank", default=1024)
+    h = d.width(c)
+    rank = c.dim("q_lora_rank", default=1024)
     head = c.dim("head_dim", default=512)
-    heads, groups = c.dim("num_attention_heads", default=64), c.dim("o_groups", default=8)
-    out, older = groups * c.dim("o_lora_rank", default=1024), d.norm(d, c, head)
+    heads = c.dim("num_attention_heads", default=64)
+    groups = c.dim("o_groups", default=8)
+    out = groups * c.dim("o_lora_rank", default=1024)
+    older = d.norm(d, c, head)
     older.saved = False
     grouped = Linear(heads * head // groups, out, bias=False, kind="output")
     block = Module(
@@ -87,9 +91,11 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         block.adding(compressor=(keys := _compressor(d, c, kind, "compressor", head, name)))
         items += keys.cache or ()
     if kind == LIGHT:
-        count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
+        count = c.dim("index_n_heads", default=64)
+        width = c.dim("index_head_dim", default=128)
         keys = _compressor(d, c, kind, "indexer", width)
-        queries, scores = Linear(rank, count * width, bias=False), Linear(h, count, bias=False)
+        queries = Linear(rank, count * width, bias=False)
+        scores = Linear(h, count, bias=False)
         parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
         block.adding(indexer=Module("DeepseekV4Indexer", parts, kind="indexer"))
         items += keys.cache or ()
@@ -156,7 +162,8 @@ _BARE = _DEEPSEEK.like(
 
 def _predictors(c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction blocks; embedding and head are the model's own."""
-    d, count = _DEEPSEEK, int(c.count("num_nextn_predict_layers", default=0))
+    d = _DEEPSEEK
+    count = int(c.count("num_nextn_predict_layers", default=0))
     h = d.width(c)
     joint = Linear(h, h, bias=False, component=Component.PROJECTOR)
     block = _layer(d, c, (SLIDING, "moe")).called("DeepseekV4ModelNextN")

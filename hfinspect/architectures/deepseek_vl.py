@@ -6,7 +6,8 @@ from ..trees import Activation, Dim, ModelConfig, Module
 
 
 def _aligner(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    act, names = Activation("GELU"), ("linear1", "activation", "linear2")
+    act = Activation("GELU")
+    names = ("linear1", "activation", "linear2")
     return two_linears("DeepseekVLAligner", c, width, text, text, act=act, names=names)
 
 

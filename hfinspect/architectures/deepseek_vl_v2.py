@@ -14,12 +14,15 @@ from .deepseek import DEEPSEEK, moe
 
 def vision_model(c: ModelConfig) -> Module:
     """timm's VisionTransformer; one learned query attends to all patches (``global_pool`` map)."""
-    width, patch = c.dim("width", default=1024), pair(c, "patch_size", default=16)
-    norm, qkv = LayerNorm(width, eps=1e-6), fused_attention("Attention", width)
+    width = c.dim("width", default=1024)
+    patch = pair(c, "patch_size", default=16)
+    norm = LayerNorm(width, eps=1e-6)
+    qkv = fused_attention("Attention", width)
     inner = scaled(c, width, "mlp_ratio", default=4)
     mlp = plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
     block = Module("Block", norm1=norm, attn=qkv, norm2=norm, mlp=mlp)
-    token, place = c.flag("class_token", default=False), Component.EMBEDDING
+    token = c.flag("class_token", default=False)
+    place = Component.EMBEDDING
     patches = patch_count(pair(c, "image_size", default=384), patch)
     places = patches + 1 if token else patches
     pooling = Module(
@@ -48,10 +51,12 @@ def vision_model(c: ModelConfig) -> Module:
 def projector(c: ModelConfig) -> Module:
     """``depth`` linear layers, the first over a square of patches joined together."""
     form = c.word("projector_type", "downsample_mlp_gelu", "mlp_gelu", "linear", "identity")
-    width, out = c.dim("input_dim", default=1152), c.dim("n_embed", default=2048)
+    width = c.dim("input_dim", default=1152)
+    out = c.dim("n_embed", default=2048)
     between = max(int(c.count("depth", default=2)) - 1, 0)
     if form == "downsample_mlp_gelu":
-        side, inner = c.dim("downsample_ratio", default=2), out * c.dim("mlp_ratio", default=1)
+        side = c.dim("downsample_ratio", default=2)
+        inner = out * c.dim("mlp_ratio", default=1)
         layers = linear_row([width * side * side, *[inner] * max(between, 1), out])
     elif form == "mlp_gelu":
         layers = linear_row([width, *[out] * between, out])
@@ -82,8 +87,10 @@ def language_model(c: ModelConfig, at: str = "") -> Module:
 
 def model(c: ModelConfig) -> Module:
     """Two vectors separate rows of patches and views of the image, or one per resolution."""
-    projection, place = c.section("projector_config"), Component.EMBEDDING
-    width, names = projection.dim("n_embed", default=2048), ("image_newline", "view_seperator")
+    projection = c.section("projector_config")
+    place = Component.EMBEDDING
+    width = projection.dim("n_embed", default=2048)
+    names = ("image_newline", "view_seperator")
     marks = dict.fromkeys(names, Weight(width, component=place))
     if c.word("tile_tag", "2D", "1D") == "1D":
         listed = c.raw("candidate_resolutions")

@@ -16,7 +16,8 @@ _NAME = "DeformableDetr"
 
 def layers(c: ModelConfig, side: str, *count: str) -> Module:
     """The encoder or the decoder, in which queries also look at themselves."""
-    d, inner = width(c), c.dim(f"{side}_ffn_dim", default=1024)
+    d = width(c)
+    inner = c.dim(f"{side}_ffn_dim", default=1024)
     looks = [deformable_attention(c, _NAME, side)]
     if side == "decoder":
         looks.insert(0, clip_attention(f"{_NAME}SelfAttention", d))
@@ -26,7 +27,8 @@ def layers(c: ModelConfig, side: str, *count: str) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    d, two = width(c), c.flag("two_stage", default=False)
+    d = width(c)
+    two = c.flag("two_stage", default=False)
     network, sizes = detr.backbone(c, 3, (2, 3, 4) if int(levels(c)) > 1 else (4,))
     queries = c.dim("num_queries", default=300)
     root = Module(
@@ -49,10 +51,13 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """One head for all layers; with refined boxes one for each, which the decoder holds, and in
     two stages one more, its labels held by the decoder as well."""
-    d, root = width(c), Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
-    two, refined = c.flag("two_stage", default=False), c.flag("with_box_refine", default=False)
+    d = width(c)
+    root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
+    two = c.flag("two_stage", default=False)
+    refined = c.flag("with_box_refine", default=False)
     every = range(c.count("decoder_layers", default=6) + two)
-    labels, boxes = partial(label_scores, c, d), partial(deformable.predictor, _NAME, (d, d, d, 4))
+    labels = partial(label_scores, c, d)
+    boxes = partial(deformable.predictor, _NAME, (d, d, d, 4))
     for name, head, each in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if each:
             root.inside("model", "decoder").children[name] = ModuleList(head() for _ in every)

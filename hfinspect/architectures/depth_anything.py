@@ -13,7 +13,8 @@ def estimator(config: ModelConfig, name: str, prompted: Module | None = None) ->
     plain = {"use_batch_norm_in_fusion_residual": False, "use_bias_in_fusion_residual": True}
     c = config.with_defaults(fusion_hidden_size=64).with_values(**plain)
     usual = {"image_size": 518, "hidden_size": 384, "num_attention_heads": 6}  # DINOv2 small
-    section, fused = c.section("backbone_config", default=usual), fused_width(c)
+    section = c.section("backbone_config", default=usual)
+    fused = fused_width(c)
     widths = c.dims("neck_hidden_sizes", default=(48, 96, 192, 384))
     layers = reassembled(name, c, c.dim("reassemble_hidden_size", default=384), widths)
     stage = Module(f"{name}ReassembleStage", layers=layers)

@@ -17,7 +17,8 @@ _double = partial(Conv, kernel=2, stride=2, transposed=True)
 
 def _seeing(c: ModelConfig, at: str) -> tuple[ModelConfig, Dim]:
     """One of the ViTs and its width; all of them see squares of ``patch_size`` pixels."""
-    key, side = f"{at}_model_config", pair(c, "patch_size", default=384)
+    key = f"{at}_model_config"
+    side = pair(c, "patch_size", default=384)
     if not c.has(key) and (int(side[0]), int(side[1])) != (384, 384):
         raise c.error(key, None, "a section, where patch_size is not 384")
     sizes = [int(size) for size in side] if isinstance(c.raw("patch_size"), list) else int(side[0])
@@ -49,7 +50,8 @@ def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    fused, (images, hooked) = fused_width(c), _maps(c)
+    fused = fused_width(c)
+    (images, hooked) = _maps(c)
     (patch, patches), (image, wide) = (_seeing(c, at) for at in ("patch", "image"))
     tower_of = partial(auto_model, part="vision")
     enlarged = Module(f"{_NAME}FeatureUpsampleBlock", layers=ModuleList([_double(wide, images[0])]))
@@ -74,7 +76,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def field_of_view(c: ModelConfig) -> Module:
-    fused, count = fused_width(c), int(c.count("num_fov_head_layers", default=2))
+    fused = fused_width(c)
+    count = int(c.count("num_fov_head_layers", default=2))
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
     # Patches in a row of the ViT over the whole image; DINOv2's are 14 pixels wide unless said.
@@ -94,10 +97,13 @@ def field_of_view(c: ModelConfig) -> Module:
 
 
 def depth_estimation(c: ModelConfig) -> Module:
-    fused, relu, final = fused_width(c), Activation("ReLU"), fusion_layer(c, _NAME, biased=True)
+    fused = fused_width(c)
+    relu = Activation("ReLU")
+    final = fusion_layer(c, _NAME, biased=True)
     layer = fusion_layer(c, _NAME, biased=True, deconv=_double(fused, fused, bias=False))
     stages = {"intermediate": ModuleList([layer] * (sum(map(len, _maps(c))) - 1)), "final": final}
-    half, to = fused // 2, _double(fused // 2, fused // 2, component=Component.HEAD)
+    half = fused // 2
+    to = _double(fused // 2, fused // 2, component=Component.HEAD)
     head = ModuleList([_head(fused, half, 3), to, _head(half, 32, 3), relu, _head(32, 1, 1), relu])
     return Module(
         f"{_NAME}ForDepthEstimation",

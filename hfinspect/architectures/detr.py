@@ -27,7 +27,8 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
         if module.class_name == "BatchNorm2d" and isinstance(weight, nn.Parameter):
             buffers = ("weight", "bias", "running_mean", "running_var")
             module.children = {key: nn.Buffer(*weight.shape) for key in buffers}
-            module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
+            module.class_name = f"{name}FrozenBatchNorm2d"
+            module.detail = ""
 
 
 def backbone(
@@ -42,7 +43,8 @@ def backbone(
     if section.kind == "timm_backbone":
         if not section.has("backbone"):
             raise section.missing("backbone")
-        name, inputs = str(section.raw("backbone")), section.dim("num_channels", default=3)
+        name = str(section.raw("backbone"))
+        inputs = section.dim("num_channels", default=3)
         if name not in RESNETS:
             raise section.unknown("backbone", name, " or ".join(RESNETS))
         network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
@@ -64,7 +66,8 @@ def backbone(
 
 def layers(c: ModelConfig, side: str, *count: str) -> nn.Layers:
     """Of the encoder or the decoder."""
-    d, inner = width(c), c.dim(f"{side}_ffn_dim", default=2048)
+    d = width(c)
+    inner = c.dim(f"{side}_ffn_dim", default=2048)
     act = activation(c.text("activation_function", default="relu"))
     self_attn, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
     looks = (self_attn, cross) if side == "decoder" else (self_attn,)
@@ -73,7 +76,9 @@ def layers(c: ModelConfig, side: str, *count: str) -> nn.Layers:
 
 
 def model(c: ModelConfig) -> nn.Module:
-    d, queries, (network, sizes) = width(c), c.dim("num_queries", default=100), backbone(c)
+    d = width(c)
+    queries = c.dim("num_queries", default=100)
+    (network, sizes) = backbone(c)
     return nn.Module(
         "DetrModel",
         backbone=network,
@@ -101,8 +106,11 @@ def register_detr(model_type: str, name: str, build: Builder, none: int) -> None
 
     def segmentation(c: ModelConfig) -> nn.Module:
         """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
-        d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
-        to, sizes = partial(nn.Conv, component=at), backbone(c)[1]
+        d = width(c)
+        heads = c.dim("encoder_attention_heads", default=8)
+        at = Component.HEAD
+        to = partial(nn.Conv, component=at)
+        sizes = backbone(c)[1]
         if len(sizes) < 3:
             raise c.error("backbone_config", "fewer than 3 outputs", "3 outputs of the backbone")
         inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]

@@ -13,6 +13,7 @@ def _head(c: ModelConfig) -> Module:
 
 
 _SIDES = {f"{x}coder": within(f"{x}coder_config", f"Dia{x.title()}coder") for x in ("en", "de")}
-_WHOLE, _MODEL = "DiaForConditionalGeneration", composed({"DiaModel": _SIDES})["DiaModel"]
+_WHOLE = "DiaForConditionalGeneration"
+_MODEL = composed({"DiaModel": _SIDES})["DiaModel"]
 _GENERATION = composed({_WHOLE: {"model": _MODEL, "logits_dense": _head}})[_WHOLE]
 register_pair("dia", "Dia", _GENERATION, _MODEL, "encoder-decoder")

@@ -6,7 +6,8 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    names, vector = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"), Weight(d.heads(c).dim)
+    names = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
+    vector = Weight(d.heads(c).dim)
     return grouped(d, c).adding(**dict.fromkeys(names, vector), groupnorm=Activation("RMSNorm"))
 
 

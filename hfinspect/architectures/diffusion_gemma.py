@@ -34,7 +34,8 @@ def encoder_text(c: ModelConfig, at: str | None = None) -> Module:
 
 
 def encoder(c: ModelConfig, at: str | None = None) -> Module:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     width = vision.dim("output_proj_dims", default=vision.dim("hidden_size", default=768))
     return Module(
         f"{_NAME}EncoderModel",
@@ -46,7 +47,8 @@ def encoder(c: ModelConfig, at: str | None = None) -> Module:
 
 def decoder(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    h, inner = gemma4_text.hidden(text), text.dim("intermediate_size", default=9216)
+    h = gemma4_text.hidden(text)
+    inner = text.dim("intermediate_size", default=9216)
     act = text.text("hidden_activation", default=GELU)
     answer = gated_mlp(f"{_NAME}SelfConditioning", h, inner, act=act)
     norms = {"pre_norm": gemma4_text.norm(text, h), "post_norm": Activation("Gemma4RMSNorm")}

@@ -8,7 +8,8 @@ from ..trees import Component, Embedding, Linear, ModelConfig, Module, Parameter
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    heads, bias = d.heads(c), c.flag("attention_bias", default=False)
+    heads = d.heads(c)
+    bias = c.flag("attention_bias", default=False)
     steps = Linear(heads.kv * heads.dim, heads.kv, bias=bias)
     return grouped(d, c).adding(A=Weight(heads.kv), dt_proj=steps)
 
@@ -22,7 +23,8 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     block = gated(d, c)
     if not c.flag("is_moe", default=False):
         return block
-    h, count = d.width(c), c.dim("num_experts", default=16384)
+    h = d.width(c)
+    count = c.dim("num_experts", default=16384)
     keys = named(math.isqrt(count), "num_keys", "square root of num_experts, rounded down")
     active = (min(int(c.dim("num_experts_per_tok", default=64)), int(count)), int(count))
     gate = Linear(h, keys * 2, bias=False, component=Component.ROUTER)

@@ -25,9 +25,12 @@ def _norm(width: Dim, c: ModelConfig | None = None) -> Module:
 
 def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
     """Experts and how many serve a token, or a dense MLP."""
-    h, name, act = _width(c), f"{_NAME}VisionMLP", c.text("hidden_act", default="silu")
+    h = _width(c)
+    name = f"{_NAME}VisionMLP"
+    act = c.text("hidden_act", default="silu")
     if sizes is None:
-        inner, bias = c.dim("intermediate_size", default=4224), c.flag("mlp_bias", default=False)
+        inner = c.dim("intermediate_size", default=4224)
+        bias = c.flag("mlp_bias", default=False)
         return gated(name, h, inner, bias=bias, act=act)
     count, per_token = sizes
     expert = gated(name, h, c.dim("moe_intermediate_size", default=2112), act=act, kind="expert")
@@ -41,11 +44,13 @@ def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
 
 
 def _block(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
-    h, bias = _width(c), c.flag("use_bias", "attention_bias", default=False)
+    h = _width(c)
+    bias = c.flag("use_bias", "attention_bias", default=False)
     head = _norm(h // c.dim("num_heads", "num_attention_heads", default=24), c)
     attention = fused_attention(f"{_NAME}VisionAttention", h, bias=bias, out_bias=bias)
     attention.adding(q_norm=head, k_norm=head)
-    norm, mlp = _norm(h, c), _mlp(c, sizes)
+    norm = _norm(h, c)
+    mlp = _mlp(c, sizes)
     return Module(f"{_NAME}VisionBlock", norm_1=norm, attn=attention, norm_2=norm, mlp=mlp)
 
 
@@ -54,7 +59,8 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     if not c.has("mlp_layer_types"):  # more and more of them; -1 is a dense layer
         c = c.with_defaults(pyramid_num_routed=[-1] * 25 + [*range(4, 65, 4), 64])
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
-    usual, key = c.count("num_local_experts", default=64), "pyramid_num_routed"
+    usual = c.count("num_local_experts", default=64)
+    key = "pyramid_num_routed"
     if c.has(key):
         listed = c.dims(key, minimum=-1, maximum=MAX_COUNT, count=layers)
         return [(count, min(per_token, count)) if count > 0 else None for count in listed]
@@ -67,10 +73,12 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
 
 
 def _vision_model(c: ModelConfig) -> Module:
-    h, patch = _width(c), c.dim("patch_size", default=14)
+    h = _width(c)
+    patch = c.dim("patch_size", default=14)
     routed = _routed(c, int(c.count("num_hidden_layers", default=42)))
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
-    side, inner = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
+    side = c.dim("adapter_merge_size", default=2)
+    inner = c.dim("adapter_in_dim", default=1536)
     return Module(
         f"{_NAME}VisionModel",
         patch_embed=Module(f"{_NAME}VisionPatchEmbed", proj=patches, norm=_norm(h, c)),
@@ -95,8 +103,10 @@ def _audio_model(c: ModelConfig) -> Module:
     older = c.section("whisper_config")
     values = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
     c = ModelConfig({**c.values, **values}, c.path)
-    h, size = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
-    inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
+    h = c.dim("hidden_size", default=1280)
+    size = c.dim("downsample_hidden_size", default=480)
+    inner = c.dim("intermediate_size", default=5120)
+    bias = c.flag("attention_bias", default=True)
     c.divided(h, c.dim(key := "num_attention_heads", default=20), "hidden_size", key)
     layer = Module(
         f"{_NAME}AudioLayer",
@@ -127,7 +137,8 @@ def _audio_model(c: ModelConfig) -> Module:
     )
 
 
-_VISION, _AUDIO = within("vision_config", _vision_model), within("audio_config", _audio_model)
+_VISION = within("vision_config", _vision_model)
+_AUDIO = within("audio_config", _audio_model)
 
 
 def _decoder(c: ModelConfig) -> Module:

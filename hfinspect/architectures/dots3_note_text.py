@@ -44,20 +44,24 @@ def _sizes(c: ModelConfig, i: int, kind: str) -> Latent:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[Latent, str, str]) -> Module:
-    (s, attends, mlp), h = kind, d.width(c)
+    (s, attends, mlp) = kind
+    h = d.width(c)
     if s.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank")
-    bias, seeks = c.flag("attention_bias", default=False), None
+    bias = c.flag("attention_bias", default=False)
+    seeks = None
     block = renamed(latent_attention("Dots3Note", h, s, bias=bias), "Dots3NoteA", "Dots3NoteTextA")
     if attends == "indexed_attention":  # the norm of its keys runs in float32
         seeks = indexer(c, d.name, h, s, heads=64, dtype="F32")
-    gate, norm = Linear(h, s.heads, bias=False, kind="gate"), d.norm(d, c, s.rotary)
+    gate = Linear(h, s.heads, bias=False, kind="gate")
+    norm = d.norm(d, c, s.rotary)
     block.adding(k_rope_only_layernorm=norm, g_proj=gate, indexer=seeks)
     return mixed(d, c, block, mlp)
 
 
 def _mlps(c: ModelConfig, count: int) -> tuple[str, ...]:
-    key, first = "moe_layer_freq", c.count("first_k_dense_replace", default=1)
+    key = "moe_layer_freq"
+    first = c.count("first_k_dense_replace", default=1)
     if isinstance(c.raw(key), (list, tuple)):
         sparse = c.flags(key, count=count)
     else:

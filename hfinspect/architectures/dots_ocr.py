@@ -23,10 +23,14 @@ def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    width, out = c.dim("embed_dim", default=1536), c.dim("hidden_size", default=1536)
-    patch, channels = pair(c, "patch_size", default=14), c.dim("num_channels", default=3)
-    inner, bias = c.dim("intermediate_size", default=4224), c.flag("use_bias", default=False)
-    norm, after = rms_norms("RMSNorm", 1e-5)(c, width), c.flag("post_norm", default=True)
+    width = c.dim("embed_dim", default=1536)
+    out = c.dim("hidden_size", default=1536)
+    patch = pair(c, "patch_size", default=14)
+    channels = c.dim("num_channels", default=3)
+    inner = c.dim("intermediate_size", default=4224)
+    bias = c.flag("use_bias", default=False)
+    norm = rms_norms("RMSNorm", 1e-5)(c, width)
+    after = c.flag("post_norm", default=True)
     attn = fused_attention("VisionAttention", width, bias=bias, out_bias=bias)
     mlp = gated("DotsSwiGLUFFN", width, inner, bias=bias)
     block = Module("DotsVisionBlock", attn=attn, norm1=norm, mlp=mlp, norm2=norm)

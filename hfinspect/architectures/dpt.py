@@ -32,7 +32,8 @@ def neck(c: ModelConfig, name: str = "DPT") -> Module:
     return reassembling.neck(name, stage, widths, fused_width(c), fusion_layer(c, name))
 
 
-_to, _RELU = partial(Conv, component=Component.HEAD), Activation("ReLU")
+_to = partial(Conv, component=Component.HEAD)
+_RELU = Activation("ReLU")
 
 
 def _segments(c: ModelConfig, kind: str) -> Module | None:
@@ -47,7 +48,8 @@ def depth_estimation(c: ModelConfig) -> Module:
     is_inside = c.flag("is_hybrid", default=False) or not c.has("backbone_config")
     section = c.section("backbone_config")
     backbone = _bare(c) if is_inside else auto_class(section, "Backbone", part="vision")
-    fused, added = fused_width(c), c.flag("add_projection", default=False)
+    fused = fused_width(c)
+    added = c.flag("add_projection", default=False)
     finer = (_to(fused, fused // 2, 3), Activation("Upsample"), _to(fused // 2, 32, 3), _RELU)
     parts = {"projection": _to(256, 256, 3)} if added else {}
     parts["head"] = Sequential(*finer, _to(32, 1, 1), _RELU)

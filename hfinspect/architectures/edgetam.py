@@ -9,20 +9,24 @@ from ..trees import Builder, Component, ModelConfig, register, register_part
 from ..trees import modules as nn
 from . import sam2, sam3_tracker
 
-_IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"
+_IMAGE = "EdgeTam"
+_VIDEO = "EdgeTamVideo"
 
 
 def perceiver(c: ModelConfig) -> nn.Module:
     """Latents that read the memory: some of all of it, some of a part of the map each."""
-    at, name = "perceiver_resampler", f"{_VIDEO}Perceiver"
-    d, heads = c.dim(f"{at}_hidden_size", default=64), c.dim(f"{at}_num_attention_heads", default=1)
+    at = "perceiver_resampler"
+    name = f"{_VIDEO}Perceiver"
+    d = c.dim(f"{at}_hidden_size", default=64)
+    heads = c.dim(f"{at}_num_attention_heads", default=1)
     inner = c.dim(f"{at}_mlp_intermediate_size", default=256)
     wide = heads * c.dim(f"{at}_attention_head_dim", default=64)
     counts = (c.dim(f"{at}_num_latents{of}", default=256, minimum=0) for of in ("", "_2d"))
     tables = [nn.Weight(count, d) if count else None for count in counts]
     attend = narrowed_attention(f"{name}Attention", d, wide, bias=False)
     attend.component = None
-    up, down = nn.Linear(d, inner, False, kind="up"), nn.Linear(inner, d, False, kind="down")
+    up = nn.Linear(d, inner, False, kind="up")
+    down = nn.Linear(inner, d, False, kind="down")
     parts = {"layer_norm": nn.LayerNorm(d), "up_proj": up, "down_proj": down}
     mlp = nn.Module(f"{name}MLP", parts, act_fn=nn.Activation("GELU"))
     norms = {f"layer_norm_{at}": nn.LayerNorm(d) for at in ("input", "latents", "self")}
@@ -39,13 +43,15 @@ def perceiver(c: ModelConfig) -> nn.Module:
 
 
 def video(c: ModelConfig) -> nn.Module:
-    d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
+    d = sam3_tracker.width(c)
+    inner = c.dim("memory_attention_mlp_hidden_size", default=2048)
     act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
     attend, look = (
         sam3_tracker.rope_attention(c, context).called(f"{_VIDEO}RoPE{kind}Attention")
         for kind, context in (("Self", None), ("Cross", 64))
     )
-    name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
+    name = f"{_VIDEO}MemoryAttention"
+    names = ("up_proj", "down_proj")
     mlp = two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn")
     parts = {f"layer_norm{i}": nn.LayerNorm(d) for i in (1, 2, 3)}
     parts = {"self_attn": attend, "cross_attn_image": look, "mlp": mlp, **parts}

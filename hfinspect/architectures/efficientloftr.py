@@ -23,7 +23,8 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _backbone(c: ModelConfig) -> Module:
-    widths, read = _widths(c), partial(c.dims, count=len(_widths(c)))
+    widths = _widths(c)
+    read = partial(c.dims, count=len(_widths(c)))
     counts = read("stage_num_blocks", default=(1, 2, 4, 14), minimum=0, maximum=MAX_COUNT)
     strides = read("stage_stride", default=(2, 1, 2, 2))
     inputs = exact(1), *widths[:-1]
@@ -39,7 +40,8 @@ def _backbone(c: ModelConfig) -> Module:
     for key, value in computed.items():
         if c.has(key) and c.raw(key) != value:
             raise c.error(key, c.raw(key), f"{value}, as the other keys say")
-    act, stages = activation(c.text("activation_function", default="relu")), []
+    act = activation(c.text("activation_function", default="relu"))
+    stages = []
 
     def block(inputs: Dim, outputs: Dim, stride: int) -> Module:
         three, one = (conv_norm(_NAME, inputs, outputs, kernel, None) for kernel in (3, 1))
@@ -55,8 +57,10 @@ def _backbone(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    h, kernel = _hidden(c), c.dim("q_aggregation_kernel_size", default=4)
-    inner, bias = c.dim("intermediate_size", default=2 * h), c.flag("attention_bias", default=False)
+    h = _hidden(c)
+    kernel = c.dim("q_aggregation_kernel_size", default=4)
+    inner = c.dim("intermediate_size", default=2 * h)
+    bias = c.flag("attention_bias", default=False)
     act = c.text("mlp_activation_function", default="leaky_relu")
     heads = grouped_heads(c, h, heads=8)
     make_mlp = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")

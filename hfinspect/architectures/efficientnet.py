@@ -30,10 +30,13 @@ def _act(c: ModelConfig) -> Module:
 
 
 def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
-    expands, act, pad = int(ratio) != 1, _act(c), Activation("ZeroPad2d")
+    expands = int(ratio) != 1
+    act = _act(c)
+    pad = Activation("ZeroPad2d")
     wide = inputs * ratio if expands else inputs
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
-    reduced_width, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
+    reduced_width = max(1, int(int(inputs) * share))
+    meaning = f"{share:g} of {int(inputs)}"
     reduced = named(reduced_width, "int(squeeze_expansion_ratio * inputs)", meaning)
     class_name = f"{_NAME}DepthwiseConv2d"
     each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=class_name)
@@ -55,14 +58,17 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
 
 
 def model(c: ModelConfig) -> Module:
-    first, channels = rounded(c, 32), c.dim("num_channels", default=3)
+    first = rounded(c, 32)
+    channels = c.dim("num_channels", default=3)
     count = max(len(c.dims("in_channels", default=_LISTS["in_channels"])), 1)
     lists = {key: c.dims(key, default=sizes, least=count)[:count] for key, sizes in _LISTS.items()}
     deeper = ratio_of(c, "depth_coefficient", default=3.1)
     depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"]]
     if sum(depths) > MAX_COUNT:
         raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
-    blocks, outputs, top = [], first, rounded(c, 1280)
+    blocks = []
+    outputs = first
+    top = rounded(c, 1280)
     for i, kernel in enumerate(lists["kernel_sizes"]):
         inputs, outputs = (rounded(c, lists[f"{way}_channels"][i]) for way in ("in", "out"))
         ratio = lists["expand_ratios"][i]

@@ -21,7 +21,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
         c, layers, lambda i: "sliding_attention" if (i + 1) % step else "full_attention"
     )
     query = c.dim("num_attention_heads", default=4)
-    groups, width = c.dim("num_key_value_heads", default=2), c.dim("head_dim", default=256)
+    groups = c.dim("num_key_value_heads", default=2)
+    width = c.dim("head_dim", default=256)
 
     def heads(i: int) -> Heads:
         if c.has("per_layer_config"):
@@ -37,8 +38,10 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
 
 
 def _layer(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
-    h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
-    bias, norm = c.flag("attention_bias", default=False), d.norm(d, c, heads.dim)
+    h = d.width(c)
+    width = c.dim("hidden_size_per_layer_input", default=512)
+    bias = c.flag("attention_bias", default=False)
+    norm = d.norm(d, c, heads.dim)
     attention = grouped_attention(f"{_NAME}Attention", h, heads, bias=bias)
     attention.adding(q_norm=norm, k_norm=norm, v_norm=Activation(f"{_NAME}RMSNorm"))
     gate = Module(f"{_NAME}TextPLEBlock").adding(**per_layer_gate(h, width, d.norm(d, c, h)))
@@ -47,8 +50,10 @@ def _layer(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
 
 
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
-    count, out = c.count("num_hidden_layers", default=24), c.dim("embedding_dim", default=768)
+    h = d.width(c)
+    width = c.dim("hidden_size_per_layer_input", default=512)
+    count = c.count("num_hidden_layers", default=24)
+    out = c.dim("embedding_dim", default=768)
     project = Linear(h, count * width, bias=False, component=Component.EMBEDDING)
     ple = Module(f"{_NAME}TextPLE", per_layer_model_projection=project)
     return {

@@ -10,7 +10,8 @@ from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import BatchNorm, Conv, Embedding, Layers, Module, ModuleList
 
 _MAX_LEVELS = 16  # each of them halves: these would be images of half a million pixels' width
-_NAME, _TIMES = "Emu3VQVAE", "channel_multiplier"
+_NAME = "Emu3VQVAE"
+_TIMES = "channel_multiplier"
 _latent = size("latent_channels", default=4)
 _codes = size("embed_dim", default=4)
 
@@ -40,8 +41,10 @@ class _Half(Codec):
         return rung.adding(attn_norms=ModuleList(norms), **{moves or "": moved})
 
     def middle_block(self) -> Module:
-        block, norm = super().middle_block(), self.norm(self.widths[-1])
-        last, plain = block.children.pop("block_2"), self.places is None
+        block = super().middle_block()
+        norm = self.norm(self.widths[-1])
+        last = block.children.pop("block_2")
+        plain = self.places is None
         norm = norm.called(f"{_NAME}GroupNorm") if plain else norm
         return block.called(f"{_NAME}MiddleBlock").adding(attn_norm=norm, block_2=last)
 
@@ -51,11 +54,13 @@ def _over_time(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Modul
 
 
 def _half(c: ModelConfig, *, up: bool) -> Module:
-    base, factors = c.dim("base_channels", default=256), c.dims(_TIMES, default=(1, 2, 2, 4))
+    base = c.dim("base_channels", default=256)
+    factors = c.dims(_TIMES, default=(1, 2, 2, 4))
     if not 1 <= len(factors) <= _MAX_LEVELS:
         raise c.miscounted(_TIMES, len(factors), f"1 to {_MAX_LEVELS}")
     attends = {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
-    latent, count = _latent(c), int(c.count("num_res_blocks", default=2))
+    latent = _latent(c)
+    count = int(c.count("num_res_blocks", default=2))
     out = 2 * latent if c.flag("double_latent", default=False) else latent
     moves, thick, width = ("Up", 3, latent) if up else ("Down", 4, out)
     # The way up is listed from the finest resolution on.
@@ -78,12 +83,14 @@ def _half(c: ModelConfig, *, up: bool) -> Module:
     respelled(half, {side: f"{side}_block.{side}", "mid": "middle_block"}, f"{_NAME}{moves}Block")
     # What changes the number of frames, as often as it halves, and residual blocks over time.
     halvings = int(c.dim("temporal_downsample_factor", default=4)).bit_length() - 1
-    norm, conv = BatchNorm(width, dims=3), _over_time(width, width, (3, 3, 3))
+    norm = BatchNorm(width, dims=3)
+    conv = _over_time(width, width, (3, 3, 3))
     twice = {"norm1": norm, "conv1": conv, "norm2": norm, "conv2": conv}
     block = Module(f"{_NAME}TemporalResnetBlock", twice)
     moved = Module(f"{_NAME}Temporal{moves}sample", conv=_over_time(width, width, (thick, 3, 3)))
     timed = {"time_conv": [moved] * halvings, "time_res_stack": [block] * count}
-    over_time, rest = {at: ModuleList(row) for at, row in timed.items()}, half.children
+    over_time = {at: ModuleList(row) for at, row in timed.items()}
+    rest = half.children
     parts = {**over_time, **rest} if up else {**rest, **over_time}
     return Module(half.class_name, parts, component=Component.CONV)
 

@@ -40,16 +40,19 @@ def lstm(width: Dim, layers: int) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=c.dim("hidden_size"))
+    size = c.dim("codebook_size")
+    width = c.dim("codebook_dim", default=c.dim("hidden_size"))
     codebook = sound.codebook("EncodecEuclideanCodebook", size, width)
-    make_conv, hop = partial(conv, c), sound.hop(c, "upsampling_ratios")
+    make_conv = partial(conv, c)
+    hop = sound.hop(c, "upsampling_ratios")
     count = sound.quantizers(c, hop, (1.5, 3.0, 6.0, 12.0, 24.0), rate="sampling_rate")
     layers = Layers([Module("EncodecVectorQuantization", codebook=codebook)] * int(count))
 
     def bottom(width: Dim) -> Module:
         return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
 
-    name, to = "EncodecResidualVectorQuantizer", Component.EMBEDDING
+    name = "EncodecResidualVectorQuantizer"
+    to = Component.EMBEDDING
     return Module(
         "EncodecModel",
         encoder=sound.encoder(c, "Encodec", make_conv, shortcut=True, bottom=bottom),

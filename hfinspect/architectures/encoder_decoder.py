@@ -26,12 +26,14 @@ def register_composite(
 
     def build(c: ModelConfig) -> Module:
         usual = {"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
-        source, target = c.section("encoder"), c.section("decoder", default=usual)
+        source = c.section("encoder")
+        target = c.section("decoder", default=usual)
         encoder = auto_model(source, default_type=encoder_type, part=part)
         # The older language models' class names end otherwise.
         heads = ("ForCausalLM", "LMHeadModel", "GenerationDecoder")
         decoder = auto_class(target, heads, default_type="bert")
-        read, needed = width_of(source, encoder, last=True), width_of(target, decoder, last=False)
+        read = width_of(source, encoder, last=True)
+        needed = width_of(target, decoder, last=False)
         out = source.dim(output_key, default=read) if output_key else read
         apart = out != needed and not target.has("cross_attention_hidden_size")
         project = linear_projector(read, needed) if apart else None

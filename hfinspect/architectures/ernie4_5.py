@@ -7,7 +7,8 @@ from ..trees import Dim, ModelConfig, Module, config_defaults
 
 def mlp(d: Decoder, c: ModelConfig, inner: Dim | None = None, kind: str | None = None) -> Module:
     """Llama's, or one ``inner`` wide, with biases where the others have them."""
-    wide, bias = d.inner(c) if inner is None else inner, c.flag("use_bias", default=False)
+    wide = d.inner(c) if inner is None else inner
+    bias = c.flag("use_bias", default=False)
     return gated_mlp(f"{d.name}MLP", d.width(c), wide, bias=bias, act=d.act(c), kind=kind)
 
 

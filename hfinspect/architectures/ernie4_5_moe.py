@@ -9,7 +9,8 @@ from .ernie4_5 import mlp
 
 
 def _statics(x: m.Mixture) -> Module:
-    bias, component = Weight(exact(1), x.count), Component.ROUTER
+    bias = Weight(exact(1), x.count)
+    component = Component.ROUTER
     return Module("Ernie4_5_MoeStatics", e_score_correction_bias=bias, component=component)
 
 

@@ -20,7 +20,8 @@ _NAME = "Ernie4_5_VLMoe"
 def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
     """Files number the experts for patches after those for words, and have the routers' scores
     transposed. A save of the text model ``alone`` has the names in memory, each set stacked."""
-    h, count = d.width(c), c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    h = d.width(c)
+    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
     used = min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
     inner, inner_patches = c.dims("moe_intermediate_size", default=(1536, 512), count=2)
     sharing = c.count("moe_num_shared_experts", default=2)
@@ -40,7 +41,8 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
     else:
         # A token goes to either set. Those of words are counted as active, as usual for a decoder.
         sets = [gated_of(d, c, width, "expert") for width in (inner, inner_patches)]
-        sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
+        sets[0].active = (used, int(count))
+        sets[1].active = (0, int(count))
         each = ModuleList([sets[0]] * int(count) + [sets[1]] * int(count), kind="expert")
         gate = router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count))
         parts = {"gate": gate, "moe_statics": statics(2)}
@@ -95,7 +97,8 @@ def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
     vision = c.section("vision_config")
     if c.has("text_config") or not c.has("hidden_size"):
         return c.section("text_config"), vision
-    values, tower = dict(c.values), dict(vision.values)
+    values = dict(c.values)
+    tower = dict(vision.values)
     values["moe_num_experts"] = _alike(c, "moe_num_experts")
     first = _alike(c, "moe_layer_start_index")
     if first is not None:

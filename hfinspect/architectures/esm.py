@@ -21,7 +21,8 @@ def _positions(c: ModelConfig) -> str | None:
 
 
 def _embeddings(_e: Encoder, c: ModelConfig) -> nn.Module:
-    h, positions = hidden(c), c.dim("max_position_embeddings")
+    h = hidden(c)
+    positions = c.dim("max_position_embeddings")
     learned = _positions(c) == "absolute"
     return nn.Module(
         "EsmEmbeddings",
@@ -60,7 +61,8 @@ def _layer(_e: Encoder, c: ModelConfig) -> nn.Module:
 
 def _model(e: Encoder, c: ModelConfig) -> nn.Module:
     contacts = nn.Linear(c.count("num_hidden_layers") * c.dim("num_attention_heads"), 1)
-    act, name = nn.Activation("Sigmoid"), "EsmContactPredictionHead"
+    act = nn.Activation("Sigmoid")
+    name = "EsmContactPredictionHead"
     head = nn.Module(name, regression=contacts, activation=act, component=Component.HEAD)
     parts = usual_model(e, c).adding(contact_head=head).children
     first = {"embeddings": parts["embeddings"], **_rotary(c, saved=True)}
@@ -69,7 +71,10 @@ def _model(e: Encoder, c: ModelConfig) -> nn.Module:
 
 #: Of ESMFold: amino acids with padding, unknown and mask; atoms of a residue; bins of distances
 #: and of the confidence in each atom.
-_RESIDUES, _ATOMS, _DISTANCES, _CONFIDENCES = 23, 37, 64, 50
+_RESIDUES = 23
+_ATOMS = 37
+_DISTANCES = 64
+_CONFIDENCES = 50
 
 
 def _folding(c: ModelConfig) -> nn.Module:
@@ -77,8 +82,11 @@ def _folding(c: ModelConfig) -> nn.Module:
         raise UnknownArchitectureError(
             "class EsmForProteinFolding", "folds with a config whose is_folding_model is true alone"
         )
-    folding, at, esm = c.section("esmfold_config"), Component.HEAD, ESM.bare(c)
-    trunk, inner = folding.section("trunk"), folding.dim("lddt_head_hid_dim", default=128)
+    folding = c.section("esmfold_config")
+    at = Component.HEAD
+    esm = ESM.bare(c)
+    trunk = folding.section("trunk")
+    inner = folding.dim("lddt_head_hid_dim", default=128)
     sequence, pair = folding_trunk.trunk_widths(trunk)
     structure = folding_trunk.structure_width(trunk.section("structure_module"))
     if folding.flag("fp16_esm", default=True):  # whatever the rest of the model is in

@@ -37,7 +37,9 @@ def _saprot(c: ModelConfig) -> Module:
 
 
 def _feed_forward(width: Dim, mult: Dim) -> Module:
-    name, inner, act = "EvollaFeedForward", width * mult, "activation"
+    name = "EvollaFeedForward"
+    inner = width * mult
+    act = "activation"
     block = two_layer_mlp(name, width, inner, act="gelu", bias=False, act_name=act)
     block.children = {"norm": LayerNorm(width), **block.children}
     return block
@@ -46,7 +48,8 @@ def _feed_forward(width: Dim, mult: Dim) -> Module:
 def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """SaProt and the resampler of what it says."""
     protein = c.section("protein_encoder_config").with_defaults(**config_defaults("evolla"))
-    width, h = encoders.hidden(protein), d.width(c)
+    width = encoders.hidden(protein)
+    h = d.width(c)
     inner = c.dim("resampler_dim_head", default=64) * c.dim("resampler_heads", default=8)
     attention = Module(
         "EvollaSequenceCompressorAttention",
@@ -70,7 +73,8 @@ def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 def _adapter(d: Decoder, c: ModelConfig, _kind: str) -> Module:
-    h, heads = d.width(c), c.dim("num_attention_heads", default=32)
+    h = d.width(c)
+    heads = c.dim("num_attention_heads", default=32)
     inner = heads * (h // heads)
     return Module(
         "EvollaSequenceAlignerCrossAttention",

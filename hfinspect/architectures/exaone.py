@@ -11,7 +11,8 @@ from ..trees import Embedding, ModelConfig, Module
 
 
 def _attention(d: s.NamedDecoder, c: ModelConfig, kv: int | None = None) -> Module:
-    heads, name = grouped_heads(c, d.width(c), heads=32, kv=kv), f"{d.name}SelfAttention"
+    heads = grouped_heads(c, d.width(c), heads=32, kv=kv)
+    name = f"{d.name}SelfAttention"
     inside = grouped_attention(name, d.width(c), heads, out="out_proj", bias=d.biased(c))
     return Module("ExaoneAttention", attention=inside)
 

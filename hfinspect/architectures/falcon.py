@@ -25,7 +25,8 @@ def _joined(d: s.NamedDecoder, c: ModelConfig) -> Dim:
 
 
 def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    block, kv = s.attention(d, c), _key_heads(d, c)
+    block = s.attention(d, c)
+    kv = _key_heads(d, c)
     # transformers keeps a copy of a group's keys and values for each of its query heads
     repeated = int(d.heads(c)) // int(kv) if _grouped(c) else 1
     block.cache = (KeysValues(kv * d.head(c), kv * d.head(c), heads=kv, repeated=repeated),)

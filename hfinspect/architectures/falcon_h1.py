@@ -8,7 +8,8 @@ from ..trees import Linear, ModelConfig, Module
 
 def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
     """Its width: absent is 1024; null means expand · hidden_size."""
-    h, null = d.width(c), "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
+    h = d.width(c)
+    null = "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
     inner = expanded(c, "mamba_expand", h) if null else c.dim("mamba_d_ssm", default=1024)
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
     # The output has a switch of its own.

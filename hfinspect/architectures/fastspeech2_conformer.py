@@ -20,16 +20,20 @@ _SIDE = {"linear_units": 1536, "num_attention_heads": 2, "kernel_size": 7, "laye
 
 def _stack(c: ModelConfig, side: str) -> nn.Module:
     """Sizes of a side are repeated in a section of saved configs, which then counts."""
-    h, section = c.dim("hidden_size"), c.section(f"{side}_config")
+    h = c.dim("hidden_size")
+    section = c.section(f"{side}_config")
     usual = _SIDE if side == "encoder" else {**_SIDE, "kernel_size": 31}
     inner, heads, depthwise, count = (
         section.dim(key, default=c.fields.dim(f"{side}_{key}", default=usual[key])) for key in usual
     )
     if int(count) > MAX_COUNT:
         raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
-    norm, kernel = nn.LayerNorm(h), c.dim("positionwise_conv_kernel_size", default=3)
-    conv, name = partial(nn.Conv, kernel=kernel, dims=1, component=None), "MultiLayeredConv1d"
-    up, down = conv(h, inner, kind="up"), conv(inner, h, kind="down")
+    norm = nn.LayerNorm(h)
+    kernel = c.dim("positionwise_conv_kernel_size", default=3)
+    conv = partial(nn.Conv, kernel=kernel, dims=1, component=None)
+    name = "MultiLayeredConv1d"
+    up = conv(h, inner, kind="up")
+    down = conv(inner, h, kind="down")
     forward = nn.Module(f"{_NAME}{name}", conv1=up, conv2=down, component=Component.MLP)
     between = conformers.convolution(
         f"{_NAME}ConvolutionModule",
@@ -66,9 +70,11 @@ def _stack(c: ModelConfig, side: str) -> nn.Module:
 
 def _predictor(c: ModelConfig, what: str, layers: int = 2, kernel: int = 3) -> nn.Module:
     """The numbers are defaults."""
-    width, at = c.dim(f"{what}_predictor_channels", default=256), f"{what}_predictor_layers"
+    width = c.dim(f"{what}_predictor_channels", default=256)
+    at = f"{what}_predictor_layers"
     size = c.dim(f"{what}_predictor_kernel_size", default=kernel)
-    count, name = int(c.count(at, default=layers)), "Duration" if what == "duration" else "Variance"
+    count = int(c.count(at, default=layers))
+    name = "Duration" if what == "duration" else "Variance"
     steps = nn.ModuleList(
         nn.Module(
             f"{_NAME}PredictorLayer",
@@ -78,12 +84,14 @@ def _predictor(c: ModelConfig, what: str, layers: int = 2, kernel: int = 3) -> n
         )
         for inputs in [c.dim("hidden_size"), *[width] * count][:count]
     )
-    last, to = nn.Linear(width, 1, component=Component.OTHER), Component.CONV
+    last = nn.Linear(width, 1, component=Component.OTHER)
+    to = Component.CONV
     return nn.Module(f"{_NAME}{name}Predictor", conv_layers=steps, linear=last, component=to)
 
 
 def model(c: ModelConfig) -> nn.Module:
-    h, variances = c.dim("hidden_size"), dict[str, nn.Module]()
+    h = c.dim("hidden_size")
+    variances = dict[str, nn.Module]()
     for what, *numbers in (("pitch", 5, 5), ("energy", 2, 3)):
         conv = nn.Conv(1, h, c.dim(f"{what}_embed_kernel_size", default=1), dims=1)
         variances[f"{what}_predictor"] = _predictor(c, what, *numbers)
@@ -103,7 +111,8 @@ def model(c: ModelConfig) -> nn.Module:
     return nn.Module(f"{_NAME}Model", parts, part="audio")
 
 
-_WHOLE, _VOCODER = defaulted(_DEFAULTS, model), partial(vocoder, name=_NAME)
+_WHOLE = defaulted(_DEFAULTS, model)
+_VOCODER = partial(vocoder, name=_NAME)
 _BOTH = {"model": within("model_config", _WHOLE), "vocoder": within("vocoder_config", _VOCODER)}
 register_part("fastspeech2_conformer", f"{_NAME}Model", _WHOLE, "audio")
 register_part("fastspeech2_conformer_hifigan", f"{_NAME}HifiGan", _VOCODER, "audio")

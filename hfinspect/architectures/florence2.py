@@ -24,10 +24,13 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _half(c: ModelConfig, h: Dim, kind: str, looks: str) -> nn.Module:
-    inner, bias = scaled(c, h, "mlp_ratio", default=4.0), c.flag("qkv_bias", default=True)
-    act, norm = c.text("activation_function", default="gelu"), nn.LayerNorm(h)
+    inner = scaled(c, h, "mlp_ratio", default=4.0)
+    bias = c.flag("qkv_bias", default=True)
+    act = c.text("activation_function", default="gelu")
+    norm = nn.LayerNorm(h)
     look = fused_attention(f"{_NAME}Vision{looks}Attention", h, bias=bias)
-    conv, mlp = nn.Conv(h, h, 3, groups=h), plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act)
+    conv = nn.Conv(h, h, 3, groups=h)
+    mlp = plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act)
     parts = {"conv1": conv, "norm1": norm, f"{looks.lower()}_attn": look}
     parts |= {"conv2": conv, "norm2": norm, "ffn": mlp}
     return nn.Module(f"{_NAME}Vision{kind}Block", parts)
@@ -39,26 +42,32 @@ def _backbone(c: ModelConfig) -> nn.Module:
     def listed(key: str, *usual: int, most: int = MAX_DIM) -> tuple[Dim, ...]:
         return c.dims(key, default=usual, minimum=0, maximum=most, least=len(widths))
 
-    kernels, strides = listed("patch_size", 7, 3, 3, 3), listed("patch_stride", 4, 2, 2, 2)
+    kernels = listed("patch_size", 7, 3, 3, 3)
+    strides = listed("patch_stride", 4, 2, 2, 2)
     depths = listed("depths", 1, 1, 9, 1, most=MAX_COUNT)
     first = c.flags("patch_prenorm", default=(False, True, True, True))
     if len(first) < len(widths):
         raise c.miscounted("patch_prenorm", len(first), f"{len(widths)}")
-    rungs, stages = [], []
+    rungs = []
+    stages = []
     for i, (before, h) in enumerate(pairwise((c.dim("in_channels", default=3), *widths))):
         patches = nn.Conv(before, h, kernels[i], stride=strides[i], kind="patch")
         norm = nn.LayerNorm(before if first[i] else h)
         rungs.append(nn.Module(f"{_NAME}VisionConvEmbed", conv=patches, norm=norm))
-        spatial, channel = _half(c, h, "Spatial", "Window"), _half(c, h, "Channel", "Channel")
+        spatial = _half(c, h, "Spatial", "Window")
+        channel = _half(c, h, "Channel", "Channel")
         both = nn.Module(f"{_NAME}VisionBlock", spatial_block=spatial, channel_block=channel)
         stages.append(nn.ModuleList([both] * int(depths[i])))
-    name, convs = f"{_NAME}VisionBackbone", nn.ModuleList(rungs)
+    name = f"{_NAME}VisionBackbone"
+    convs = nn.ModuleList(rungs)
     return nn.Module(name, convs=convs, blocks=nn.Layers(stages), part="vision")
 
 
 def _projector(c: ModelConfig) -> nn.Module:
-    width, out = _widths(c)[-1], c.dim("projection_dim", default=1024)
-    count, half = c.dim("max_position_embeddings", default=50), width // 2
+    width = _widths(c)[-1]
+    out = c.dim("projection_dim", default=1024)
+    count = c.dim("max_position_embeddings", default=50)
+    half = width // 2
     table = partial(nn.Embedding, count, component=Component.PROJECTOR, kind="position")
     grid = {"row_embeddings": table(half), "column_embeddings": table(width - half)}
     time = nn.Buffer(c.dim("max_temporal_embeddings", default=100), width)
@@ -77,7 +86,8 @@ _PARTS = {
     "multi_modal_projector": within("vision_config", _projector),
     "language_model": any_model("text_config", "bart"),
 }
-_model, _WHOLE = composed({f"{_NAME}Model": _PARTS})[f"{_NAME}Model"], "ForConditionalGeneration"
+_model = composed({f"{_NAME}Model": _PARTS})[f"{_NAME}Model"]
+_WHOLE = "ForConditionalGeneration"
 _CONVERTED = causal_lm(_NAME + _WHOLE, _model, embedding="language_model.shared", tied_default=True)
 
 

@@ -49,20 +49,23 @@ def davit(c: ModelConfig) -> Module:
 
 def is_released(c: ModelConfig) -> bool:
     """Its own names for the widths of DaViT and for the parts."""
-    vision, text = c.section("vision_config"), c.section("text_config")
+    vision = c.section("vision_config")
+    text = c.section("text_config")
     has_older_types = vision.model_type == "davit" or text.model_type == "florence2_language"
     return vision.has("dim_embed") or has_older_types
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
+    vision = c.section("vision_config")
+    text = c.section("text_config")
     width = vision.dims("dim_embed", default=_STAGES["dim_embed"])[-1]
     out = vision.dim("projection_dim", default=1024)
     count = vision.section("image_pos_embed").dim("max_pos_embeddings", default=50)
     video = vision.section("visual_temporal_embedding")
     frames = video.dim("max_temporal_embeddings", default=100)
     # Half of the width for rows, the rest for columns; images of a video by a fixed cosine.
-    rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
+    rows = Embedding(count, width // 2, kind="position")
+    half = width - width // 2
     grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
     cosine = Module("PositionalEmbeddingCosine1D", component=Component.EMBEDDING, part="vision")
     cosine.adding(pos_idx_to_embed=Buffer(frames, width, kind="position"))

@@ -8,7 +8,8 @@ from .bert import BERT
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    fourier, h = Module("FNetBasicFourierTransform"), hidden(c)
+    fourier = Module("FNetBasicFourierTransform")
+    h = hidden(c)
     optimized = c.flag("use_tpu_fourier_optimizations", default=False)
     # Longer texts are transformed without matrices (FNetBasicFourierTransform).
     if optimized and c.dim("max_position_embeddings") <= 4096:

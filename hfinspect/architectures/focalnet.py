@@ -33,19 +33,25 @@ def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = Non
 
 
 def _stages(c: ModelConfig) -> nn.Layers:
-    depths, widths, gelu = stage_depths(c, (2, 2, 6, 2)), _widths(c), nn.Activation("GELU")
-    for_each, usual = partial(c.dims, least=len(depths)), (2, 2, 2, 2)
+    depths = stage_depths(c, (2, 2, 6, 2))
+    widths = _widths(c)
+    gelu = nn.Activation("GELU")
+    for_each = partial(c.dims, least=len(depths))
+    usual = (2, 2, 2, 2)
     levels = for_each("focal_levels", default=usual, minimum=0, maximum=MAX_COUNT)
     windows = for_each("focal_windows", default=(3, 3, 3, 3))
-    act, weighted = c.text("hidden_act", default="gelu"), c.flag("use_layerscale", default=False)
+    act = c.text("hidden_act", default="gelu")
+    weighted = c.flag("use_layerscale", default=False)
     normed = c.flag("use_post_layernorm_in_modulation", default=False)
     drop = nn.Dropout(c.number("hidden_dropout_prob", default=0.0))
 
     def layer(width: Dim, level: Dim, window: Dim) -> nn.Module:
-        inner, norm = scaled(c, width, "mlp_ratio", default=4.0), _norm(c, width)
+        inner = scaled(c, width, "mlp_ratio", default=4.0)
+        norm = _norm(c, width)
         to = partial(nn.Conv, width, width, groups=width, bias=False)
         focal = (nn.Sequential(to(kernel=window + 2 * k), gelu) for k in range(level))
-        inward, context = nn.Linear(width, 2 * width + (level + 1)), nn.Conv(width, width, 1)
+        inward = nn.Linear(width, 2 * width + (level + 1))
+        context = nn.Conv(width, width, 1)
         parts = {"projection_in": inward, "projection_context": context, "activation": gelu}
         parts |= {"projection_out": nn.Linear(width, width), "projection_dropout": drop}
         parts |= {"focal_layers": nn.ModuleList(focal), **({"layernorm": norm} if normed else {})}
@@ -64,7 +70,8 @@ def _stages(c: ModelConfig) -> nn.Layers:
 
 
 def model(c: ModelConfig, *, masked: bool = False) -> nn.Module:
-    widths, patch = _widths(c), pair(c, "patch_size", default=4)
+    widths = _widths(c)
+    patch = pair(c, "patch_size", default=4)
     return nn.Module(
         "FocalNetModel",
         embeddings=nn.Module(

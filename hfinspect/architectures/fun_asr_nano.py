@@ -31,8 +31,10 @@ def layer(
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, count = c.dim("hidden_size", default=512), c.count("num_hidden_layers", default=70)
-    inner, kernel = c.dim("intermediate_size", default=2048), c.dim("fsmn_kernel_size", default=11)
+    h = c.dim("hidden_size", default=512)
+    count = c.count("num_hidden_layers", default=70)
+    inner = c.dim("intermediate_size", default=2048)
+    kernel = c.dim("fsmn_kernel_size", default=11)
     frames = c.dim("num_mel_bins", default=80) * c.dim("num_stacked_frames", default=7)
     timing = c.count("num_timestamp_prediction_layers", default=20)
     normed = (int(count) - int(timing) - 1, int(count) - 1)
@@ -43,12 +45,16 @@ def encoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    text, audio = decoder(c, "qwen3", defaults=TEXT), c.section("audio_config")
-    a, inputs = c.section("adaptor_config"), audio.dim("hidden_size", default=512)
-    h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
+    text = decoder(c, "qwen3", defaults=TEXT)
+    audio = c.section("audio_config")
+    a = c.section("adaptor_config")
+    inputs = audio.dim("hidden_size", default=512)
+    h = a.dim("hidden_size", default=1024)
+    wide = a.dim("projector_hidden_size", default=2048)
     if h != text.hidden:
         raise a.error("hidden_size", int(h), f"the text's width, {int(text.hidden)}")
-    text.base.part, act = "text", activation(a.text("projector_hidden_act", default="relu"))
+    text.base.part = "text"
+    act = activation(a.text("projector_hidden_act", default="relu"))
     block = projecting(layer(a, h, a.dim("intermediate_size", default=256), h))
     layers = Layers.of(a.count("num_hidden_layers", default=2), block)
     projector = two_linears("FunAsrNanoMultiModalProjector", c, inputs, wide, h, act=act)

@@ -13,7 +13,8 @@ _TEXT: dict[str, Any] = config_defaults("fuyu")
 
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
     flat = {key: c.values[key] for key in _TEXT if c.has(key) and key != "model_type"}
-    older, patch = ModelConfig({**_TEXT, **flat}, c.path), c.dim("patch_size", default=30)
+    older = ModelConfig({**_TEXT, **flat}, c.path)
+    patch = c.dim("patch_size", default=30)
     text = c.section("text_config") if c.has("text_config") else older
     base = auto_model(text, default_type="persimmon")
     to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None

@@ -19,7 +19,8 @@ _model = partial(TEXT.named, "Gemma3TextModel")
 
 
 def parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     tied = "language_model.model.embed_tokens.weight" if c.tied() else None
     head = TEXT.words(text, tied) if headed else None
     width = vision.dim("hidden_size", default=768)

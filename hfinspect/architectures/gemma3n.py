@@ -11,8 +11,10 @@ from .gemma3n_vision import vision_model
 
 def _embedder(key: str, usual: int, config: ModelConfig) -> Module:
     """A small vocabulary of the other modality next to its features; both end up at text width."""
-    c, text = config.section(key), config.section("text_config")
-    width, eps = c.dim("hidden_size", default=usual), c.number("rms_norm_eps", default=1e-6)
+    c = config.section(key)
+    text = config.section("text_config")
+    width = c.dim("hidden_size", default=usual)
+    eps = c.number("rms_norm_eps", default=1e-6)
     norm = RMSNorm(width, eps=eps, class_name="Gemma3nRMSNorm")
     return projector(
         "Gemma3nMultimodalEmbedder",

@@ -61,7 +61,8 @@ def attention(d: Decoder, c: ModelConfig, heads: Heads, shared: bool, order: str
     leaves out) what files on the Hub hold. ``order`` is that of its parts."""
     bias = c.flag("attention_bias", default=False)
     block = grouped_attention(f"{d.name}Attention", d.width(c), heads, bias=bias)
-    q_norm, k_norm = d.norm(d, c, heads.dim), d.norm(d, c, heads.dim)
+    q_norm = d.norm(d, c, heads.dim)
+    k_norm = d.norm(d, c, heads.dim)
     v_norm = None if shared else Activation(k_norm.class_name)
     parts = block.adding(q_norm=q_norm, k_norm=k_norm, v_norm=v_norm).children
     for name in ("k_proj", "v_proj", "k_norm"):
@@ -72,8 +73,11 @@ def attention(d: Decoder, c: ModelConfig, heads: Heads, shared: bool, order: str
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, bool]) -> Module:
     """Of an MLP of that width, and with keys and values of its own or not."""
-    (inner, shared), h, inputs = kind, d.width(c), _inputs(c)
-    act, rank = c.text("hidden_activation", default=GELU), c.dim("laurel_rank", default=64)
+    (inner, shared) = kind
+    h = d.width(c)
+    inputs = _inputs(c)
+    act = c.text("hidden_activation", default=GELU)
+    rank = c.dim("laurel_rank", default=64)
     # Alternating updates (Baykal et al. 2023): n copies of the stream, n² + n³ coefficients.
     altup = Module(
         "Gemma3nTextAltUp",
@@ -108,7 +112,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, bool]) -> Module:
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, bool]]:
     """The last num_kv_shared_layers have no keys and values of their own."""
-    key, widths = "intermediate_size", c.dims("intermediate_size", default=(16384,))
+    key = "intermediate_size"
+    widths = c.dims("intermediate_size", default=(16384,))
     widths = widths * layers if len(widths) == 1 else c.dims(key, count=layers)
     shared = int(c.count("num_kv_shared_layers", default=15))
     if 0 < layers <= shared:
@@ -137,5 +142,6 @@ _TEXT = Decoder(
     rotary=False,
     further=_further,
 )
-hidden, text_model = _TEXT.width, sharing(_TEXT, 15)
+hidden = _TEXT.width
+text_model = sharing(_TEXT, 15)
 register_tower("gemma3n_text", "Gemma3n", text_model, tied=True)

@@ -16,7 +16,8 @@ def embedder(width: Dim, text: Dim, name: str = "Gemma4") -> Module:
 
 def towers_of(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
     """The towers that a config has, and what takes their output to the text's width."""
-    towers, bridges = dict[str, Module](), dict[str, Module]()
+    towers = dict[str, Module]()
+    bridges = dict[str, Module]()
     for kind in ("vision", "audio"):
         if c.has(f"{kind}_config"):
             section = c.section(f"{kind}_config")

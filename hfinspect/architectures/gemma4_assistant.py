@@ -10,7 +10,8 @@ from . import gemma4_text, gemma4_unified
 def register_assistant(name: str, model_type: str, base: Builder, backbone: int) -> None:
     def causal(c: ModelConfig) -> Module:
         text = c.section("text_config").of_type("gemma4_text", "gemma4_unified_text")
-        hidden, vocab = gemma4_text.hidden(text), text.dim("vocab_size", default=262144)
+        hidden = gemma4_text.hidden(text)
+        vocab = text.dim("vocab_size", default=262144)
         wide = c.dim("backbone_hidden_size", default=backbone)
         ordered = c.flag("use_ordered_embeddings", default=False)
         if not int(text.count("num_kv_shared_layers", default=0)):  # stands for every layer

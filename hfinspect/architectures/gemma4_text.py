@@ -22,10 +22,12 @@ def _per_layer(c: ModelConfig) -> Dim:
 
 def _heads(c: ModelConfig, i: int, kind: str) -> Heads:
     """Of layer ``i``: ``per_layer_config``, or the keys of full attention, may say others."""
-    kv, width = c.dim("num_key_value_heads", default=4), c.dim("head_dim", default=256)
+    kv = c.dim("num_key_value_heads", default=4)
+    width = c.dim("head_dim", default=256)
     if c.has("per_layer_config"):
         one = layer_overrides(c, i)
-        kv, width = one.dim("num_key_value_heads", default=kv), one.dim("head_dim", default=width)
+        kv = one.dim("num_key_value_heads", default=kv)
+        width = one.dim("head_dim", default=width)
     elif kind == "full_attention":
         width = c.dim("global_head_dim", default=512)
         if c.flag("attention_k_eq_v", default=False):
@@ -35,9 +37,12 @@ def _heads(c: ModelConfig, i: int, kind: str) -> Heads:
 
 def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """The router and the fused experts, which run next to the dense MLP with norms of their own."""
-    h, count = d.width(c), c.count("num_experts", minimum=1)
-    inner, act = c.dim("moe_intermediate_size"), c.text("hidden_activation", default=GELU)
-    used, norms = c.count("top_k_experts"), ("post_{}_1", "post_{}_2", "pre_{}_2")
+    h = d.width(c)
+    count = c.count("num_experts", minimum=1)
+    inner = c.dim("moe_intermediate_size")
+    act = c.text("hidden_activation", default=GELU)
+    used = c.count("top_k_experts")
+    norms = ("post_{}_1", "post_{}_2", "pre_{}_2")
     return {
         "router": Module(
             "Gemma4TextRouter",
@@ -53,7 +58,10 @@ def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: Gemma4Kind) -> Module:
-    (heads, shared, full), h, inner, width = kind, d.width(c), d.inner(c), _per_layer(c)
+    (heads, shared, full) = kind
+    h = d.width(c)
+    inner = d.inner(c)
+    width = _per_layer(c)
     order = "q_proj q_norm k_norm v_norm k_proj v_proj o_proj"
     look = attention(d, c, heads, shared, order)
     if full and c.flag("attention_k_eq_v", default=False):
@@ -79,7 +87,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Gemma4Kind]:
     reused = int(c.count("num_kv_shared_layers", default=0))
     if reused > layers:
         raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {layers}")
-    kinds, usual = [], [*["sliding_attention"] * 5, "full_attention"] * layers
+    kinds = []
+    usual = [*["sliding_attention"] * 5, "full_attention"] * layers
     for i, kind in enumerate([*layer_types(c, layers, usual.__getitem__)[:-1], "full_attention"]):
         kinds.append((_heads(c, i, kind), i >= layers - reused, kind != "sliding_attention"))
     return kinds[:layers]
@@ -95,5 +104,6 @@ _TEXT = Decoder(
     windows=lambda c: windows(c, 512, every(6, last=True)),
     embedding="ScaledWordEmbedding",
 )
-hidden, text_model = _TEXT.width, sharing(_TEXT, 0)
+hidden = _TEXT.width
+text_model = sharing(_TEXT, 0)
 register_tower("gemma4_text", "Gemma4", text_model, tied=True)

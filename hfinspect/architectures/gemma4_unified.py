@@ -23,7 +23,8 @@ def _model(c: ModelConfig) -> Module:
     if c.has("vision_config"):
         v = c.section("vision_config")
         side = v.dim("patch_size", default=16) * v.dim("pooling_kernel_size", default=3)
-        pixels, wide = side * side * 3, v.dim("mm_embed_dim", default=3840)
+        pixels = side * side * 3
+        wide = v.dim("mm_embed_dim", default=3840)
         positions = Weight(v.dim("mm_posemb_size", default=1120), exact(2), wide, kind="position")
         patches = Module(
             f"{_NAME}VisionEmbedder",

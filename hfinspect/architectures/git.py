@@ -13,7 +13,8 @@ _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
 
 def _model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
-    width, h = vision.dim("hidden_size", default=768), hidden(c)
+    width = vision.dim("hidden_size", default=768)
+    h = hidden(c)
     norm = LayerNorm(h, eps=vision.number("layer_norm_eps", default=1e-5))
     project = projector("GitProjection", visual_projection=Sequential(Linear(width, h), norm))
     frame = Weight(exact(1), exact(1), width, kind="position")
@@ -25,7 +26,8 @@ def _model(c: ModelConfig) -> Module:
     return Module("GitModel", parts, img_temporal_embedding=times)
 
 
-_WORDS, _NAME = "embeddings.word_embeddings", "GitForCausalLM"
+_WORDS = "embeddings.word_embeddings"
+_NAME = "GitForCausalLM"
 _CAUSAL = causal_lm(_NAME, _model, prefix="git", embedding=_WORDS, bias=True, head="output")
 _CLASSES = with_defaults(_DEFAULTS, {_NAME: _CAUSAL, "GitModel": _model})
 register("git", _CLASSES, base_prefix="git", category="multimodal")

@@ -15,7 +15,8 @@ def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
     """Kimi's, whose decay is a number a head and whose norm has the config's epsilon."""
     order = ("f_a", "f_b", "b", "g_a", "g_b", "dt_bias", "A_log")
     block = delta_attention(d, c, heads=64, kind="gate", order=order)
-    head, heads = block.inside("f_b_proj").tensor().shape[1], block.tensor("A_log").shape[2]
+    head = block.inside("f_b_proj").tensor().shape[1]
+    heads = block.tensor("A_log").shape[2]
     eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
     norm = RMSNorm(head, eps=eps, class_name=f"{d.name}RMSNormGated")
     return block.adding(A_log=Weight(heads), o_norm=norm).called(f"{d.name}LinearAttention")
@@ -27,8 +28,10 @@ def _indexed_attention(d: Decoder, c: ModelConfig, *, indexed: bool) -> Module:
     if "q_a_proj" not in block.children:
         raise c.error("q_lora_rank", None, "a rank")
     if indexed:
-        dim, pooled = c.dim("index_head_dim", default=128), c.dim("index_kpool", default=16)
-        ape, gate = Weight(pooled, dim), Weight(dim, d.width(c))
+        dim = c.dim("index_head_dim", default=128)
+        pooled = c.dim("index_kpool", default=16)
+        ape = Weight(pooled, dim)
+        gate = Weight(dim, d.width(c))
         seeks = block.inside("indexer")
         seeks.adding(index_kpool_compress_ape=ape, index_kpool_compress_gate=gate)
         # The key, its gate and whether the pool is full.
@@ -53,7 +56,8 @@ def _indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
     mixes, mlp, choosing = kinds
-    linear, indexed = mixes == "linear_attention", choosing != "shared"
+    linear = mixes == "linear_attention"
+    indexed = choosing != "shared"
     mixer = _linear_attention(d, c) if linear else _indexed_attention(d, c, indexed=indexed)
     block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
     return block.adding(**hyper_connections(c, d.width(c)))

@@ -16,7 +16,8 @@ def indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     """indexer_types, else index_topk_pattern ("FSSF", or a list of words), else ``full`` in every
     index_topk_freq-th layer from index_skip_topk_offset on. Raises ConfigError for another word,
     letter or length."""
-    key, pattern = "indexer_types", c.raw("index_topk_pattern")
+    key = "indexer_types"
+    pattern = c.raw("index_topk_pattern")
     if not c.has(key) and isinstance(pattern, str):
         types: Sequence[str] = [_LETTERS.get(letter, letter) for letter in pattern]
         if len(types) != layers:

@@ -8,7 +8,8 @@ from .qwen2 import QWEN2
 
 
 def model(c: ModelConfig) -> Module:
-    base, projector = QWEN2.named("GOTQwenModel", c), linear_projector(1024, QWEN2.width(c))
+    base = QWEN2.named("GOTQwenModel", c)
+    projector = linear_projector(1024, QWEN2.width(c))
     return base.adding(vision_tower_high=sam_model(), mm_projector_vary=projector)
 
 

@@ -26,5 +26,6 @@ Joined(
     projector=_projector,
     text_defaults=config_defaults("got_ocr2"),
 ).register(("got_ocr2", "pp_chart2table"))
-_TYPES, _TOWER = ("got_ocr2_vision", "pp_chart2table_vision"), partial(encoder_of, "GotOcr2")
+_TYPES = ("got_ocr2_vision", "pp_chart2table_vision")
+_TOWER = partial(encoder_of, "GotOcr2")
 register_part(_TYPES, "GotOcr2VisionEncoder", _TOWER, "vision")

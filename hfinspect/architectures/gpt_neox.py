@@ -66,5 +66,6 @@ _PARTS = {
     "gpt_neox": _NEOX.base,
     "out_proj": lambda c: Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier"),
 }
-_NAME, _SOURCE = "GPTNeoXRewardModel", "reward_model.py of github.com/LAION-AI/Open-Assistant"
+_NAME = "GPTNeoXRewardModel"
+_SOURCE = "reward_model.py of github.com/LAION-AI/Open-Assistant"
 register_part("gpt_neox_reward_model", _NAME, _PARTS, "text decoder", _SOURCE, "gpt_neox")

@@ -11,7 +11,8 @@ from ..trees.modules import Module, Weight
 
 def _experts(x: m.Mixture) -> Module:
     block = m.stacked(transposed=True)(x)
-    both, down = Weight(x.count, x.inner * 2), Weight(x.count, x.width)
+    both = Weight(x.count, x.inner * 2)
+    down = Weight(x.count, x.width)
     last = block.children.pop("down_proj")
     return block.adding(gate_up_proj_bias=both, down_proj=last, down_proj_bias=down)
 

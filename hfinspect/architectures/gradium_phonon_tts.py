@@ -12,7 +12,9 @@ _NAME = "GradiumPhononTTS"
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads, bias = d.width(c), d.heads(c), c.flag("attention_bias", default=False)
+    h = d.width(c)
+    heads = d.heads(c)
+    bias = c.flag("attention_bias", default=False)
     if heads.kv != heads.query:
         expected = f"num_attention_heads = {int(heads.query)}: no other is saved"
         raise c.error("num_key_value_heads", int(heads.kv), expected)
@@ -21,8 +23,10 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     apart = {"q_proj": "query", "k_proj": "key", "v_proj": "value"} if bias else {}
     parts = {"in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv"))}
     parts |= {at: Module("Linear", bias=Weight(width, kind=kind)) for at, kind in apart.items()}
-    out, name = Linear(width, h, bias=bias, kind="output"), f"{d.name}Attention"
-    cache, at = (KeysValues(width, width, heads=heads.kv),), Component.ATTENTION
+    out = Linear(width, h, bias=bias, kind="output")
+    name = f"{d.name}Attention"
+    cache = (KeysValues(width, width, heads=heads.kv),)
+    at = Component.ATTENTION
     return Module(name, parts, o_proj=out, component=at, cache=cache)
 
 
@@ -30,8 +34,10 @@ _GRADIUM = POCKET.like(_NAME, **config_defaults("gradium_phonon_tts"), attention
 
 
 def model(c: ModelConfig) -> Module:
-    h, voices = _GRADIUM.width(c), c.dim("num_speakers_embedding_dim", default=16)
-    count, at = c.dim("num_speakers_vocab_size", default=32), Component.PROJECTOR
+    h = _GRADIUM.width(c)
+    voices = c.dim("num_speakers_embedding_dim", default=16)
+    count = c.dim("num_speakers_vocab_size", default=32)
+    at = Component.PROJECTOR
     lasting = c.dim("duration_delta_embedding_dim", default=128)
     return speech_model(c, _GRADIUM, c.dim("audio_prompt_dim", default=512)).adding(
         num_speakers_embed=Embedding(count, voices, kind="segment"),
@@ -40,7 +46,8 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-_MLP, _ADA = {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2"}, "adaLN_modulation"
+_MLP = {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2"}
+_ADA = "adaLN_modulation"
 #: How files of the whole, which have the original's names, spell the parts of a class.
 _SPELLED = {
     "Attention": {"o_proj": "out_proj"},
@@ -67,7 +74,9 @@ def _flow_net(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    base, frames, section = model(c), Buffer(latent(c)), c.section("flow_head_config")
+    base = model(c)
+    frames = Buffer(latent(c))
+    section = c.section("flow_head_config")
     if c.flag("attention_bias", default=False):
         raise c.error("attention_bias", True, "false: the names of files have no place for it")
     base.inside("audio_latent_proj").component = Component.EMBEDDING

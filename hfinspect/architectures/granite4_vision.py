@@ -17,7 +17,8 @@ _QFORMER = config_defaults("granite4_vision")
 def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
     """``downsample_rate``: how many queries and patches a side of a window has, as in ``3/8``. The
     Q-Former is as wide as the tower, whatever its section says."""
-    rate, wide = c.text("downsample_rate"), int(width)
+    rate = c.text("downsample_rate")
+    wide = int(width)
     match = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", rate or "")
     if match is None or not int(match[1]) or not int(match[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
@@ -38,7 +39,8 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
 
 def _model(c: ModelConfig) -> Module:
     tower = any_model("vision_config", "clip_vision_model", "vision")(c)
-    read, text = c.raw("deepstack_layer_map"), c.section("text_config")
+    read = c.raw("deepstack_layer_map")
+    text = c.section("text_config")
     if not isinstance(read, list):
         raise c.error("deepstack_layer_map", read, "a list of pairs of layers")
     one = _downsampler(c, tower_width(tower), _TEXT.width(text))

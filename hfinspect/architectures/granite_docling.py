@@ -13,7 +13,9 @@ _TEXT = LLAMA.like(f"{_NAME}Text", **config_defaults("granite_docling"))
 
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
     """Squares of ``factor`` times ``factor`` patches as one token."""
-    joined, act, name = h * factor * factor, Activation("GELU"), f"{_NAME}DeepStackMerger"
+    joined = h * factor * factor
+    act = Activation("GELU")
+    name = f"{_NAME}DeepStackMerger"
     merger = two_linears(name, c, joined, out, out, act=act, layer_norm=LayerNorm(joined))
     layers = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
     return Module(
@@ -25,8 +27,10 @@ def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
 
 
 def _vision_model(c: ModelConfig) -> Module:
-    h, out = c.dim("hidden_size", default=768), c.dim("out_hidden_size", default=1024)
-    factor, sized = c.dim("scale_factor", default=4), c.with_defaults(image_size=512, patch_size=16)
+    h = c.dim("hidden_size", default=768)
+    out = c.dim("out_hidden_size", default=1024)
+    factor = c.dim("scale_factor", default=4)
+    sized = c.with_defaults(image_size=512, patch_size=16)
     fine = c.flag("use_fine_route", default=True)
     connector = projector(
         f"{_NAME}Connector",

@@ -8,12 +8,14 @@ _NAME = "GraniteSpeech"
 
 
 def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text, section = decoder(c, "granite"), c.section("projector_config")
+    text = decoder(c, "granite")
+    section = c.section("projector_config")
     width = section.dim("hidden_size", default=768)
     queries = c.dim("window_size", default=15) // c.dim("downsample_rate", default=5)
     qformer = projecting(auto_model(section, default_type="blip_2_qformer"))
     joining = {"qformer": qformer, "linear": Linear(width, text.hidden)}
-    query, name = Weight(1, queries, width), f"{_NAME}EncoderProjector"
+    query = Weight(1, queries, width)
+    name = f"{_NAME}EncoderProjector"
     return {
         "encoder": builder(f"{_NAME}CTCEncoder")(c.section("encoder_config")),
         "projector": projector(name, query=query, **joining),

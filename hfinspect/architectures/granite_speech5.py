@@ -7,7 +7,8 @@ from ..trees import ModelConfig, Module, auto_model, register_part
 
 
 def ctc(c: ModelConfig) -> Module:
-    inner, tied = c.section("encoder_config"), c.tied()
+    inner = c.section("encoder_config")
+    tied = c.tied()
     words = (inner if tied else c).dim("vocab_size", default=16384)
     head = to_words(inner.dim("hidden_size", default=1024), words, bias=True)
     sound = auto_model(inner, default_type="granite_speech5_encoder")

@@ -10,7 +10,8 @@ _NAME = "GraniteSpeechPlus"
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    heard, joining = c.section("encoder_config"), c.section("projector_config")
+    heard = c.section("encoder_config")
+    joining = c.section("projector_config")
     if heard.has("cat_hidden_layers"):  # the projector is as wide as what it is given
         all_of = len(heard.dims("cat_hidden_layers", minimum=0)) + 1
         width = heard.dim("hidden_dim", "hidden_size", default=1024) * all_of

@@ -11,10 +11,12 @@ from .granitemoeshared import shared_mlp
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Files of the first release say "mamba", newer ones "linear_attention"."""
-    mamba, count = kind in ("linear_attention", "mamba"), c.count("num_local_experts", default=8)
+    mamba = kind in ("linear_attention", "mamba")
+    count = c.count("num_local_experts", default=8)
     shared = shared_mlp(d, c, c.dim("shared_intermediate_size", default=1024))
     shared.kind = shared.kind if count else None
-    norm, name = f"{d.name}RMSNormGated", f"{d.name}MambaLayer"
+    norm = f"{d.name}RMSNormGated"
+    name = f"{d.name}MambaLayer"
     block = Module(f"{d.name}DecoderLayer", self_attn=None if mamba else d.attention(d, c))
     return block.adding(
         **d.norms(c, "input_layernorm", "post_attention_layernorm"),

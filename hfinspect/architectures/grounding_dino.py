@@ -19,7 +19,9 @@ _COMPARED = "GroundingDinoContrastiveEmbedding"
 
 def encoder_layer(c: ModelConfig, attention: Module, act: Module) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
-    d, inner, sides = width(c), c.dim("encoder_ffn_dim", default=2048), ("vision", "text")
+    d = width(c)
+    inner = c.dim("encoder_ffn_dim", default=2048)
+    sides = ("vision", "text")
     half = inner // 2
     looks = {f"{side}_proj": Linear(d, half) for side in sides}
     looks |= {f"values_{side}_proj": Linear(d, half, kind="value") for side in sides}
@@ -29,7 +31,8 @@ def encoder_layer(c: ModelConfig, attention: Module, act: Module) -> Module:
     mixed = Module(f"{_NAME}BiMultiHeadAttention", looks, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
     enhanced = {"self_attn": attention, **deformable.up_down(d, half), **norms}
-    look, eps = deformable.deformable_attention(c, _NAME, "encoder"), deformable.eps(c)
+    look = deformable.deformable_attention(c, _NAME, "encoder")
+    eps = deformable.eps(c)
     name = f"{_NAME}DeformableLayer"
     return Module(
         f"{_NAME}EncoderLayer",
@@ -40,14 +43,16 @@ def encoder_layer(c: ModelConfig, attention: Module, act: Module) -> Module:
 
 
 def decoder(c: ModelConfig, attention: Module, act: Module) -> Module:
-    d, look = width(c), deformable.deformable_attention(c, _NAME, "decoder")
+    d = width(c)
+    look = deformable.deformable_attention(c, _NAME, "decoder")
     looks = {"self_attn": attention, "encoder_attn_text": attention, "encoder_attn": look}
     layer = {"self_attn": attention, "activation_fn": act}
     for at, attended in looks.items():
         layer |= {at: attended, f"{at}_layer_norm": norm(c, d)}
     inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
     layer |= {**inner, "final_layer_norm": norm(c, d)}
-    block, count = Module(f"{_NAME}DecoderLayer", layer), c.count("decoder_layers", default=6)
+    block = Module(f"{_NAME}DecoderLayer", layer)
+    count = c.count("decoder_layers", default=6)
     points = predictor(_NAME, (c.dim("query_dim", default=4, minimum=2) // 2 * d, d, d))
     parts = {"layer_norm": norm(c, d), "layers": Layers.of(count, block)}
     return Module(f"{_NAME}Decoder", parts, reference_points_head=points)
@@ -56,12 +61,17 @@ def decoder(c: ModelConfig, attention: Module, act: Module) -> Module:
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
     """``inside`` a class with heads, where what the encoder's output goes through is not one, which
     stands there if the family ``proposes`` or ``two_stage`` says so."""
-    d, first, kind = width(c), c.flag("two_stage", default=True), Component.PROJECTOR
-    usual, text = {"model_type": "swin", "out_indices": [2, 3, 4]}, c.section("text_config")
+    d = width(c)
+    first = c.flag("two_stage", default=True)
+    kind = Component.PROJECTOR
+    usual = {"model_type": "swin", "out_indices": [2, 3, 4]}
+    text = c.section("text_config")
     network, sizes = backbone(c.section("backbone_config", default=usual), default_type="swin")
     freeze(network)
-    convs, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
-    queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
+    convs = Module(f"{_NAME}ConvEncoder", model=network)
+    positions = deformable.positions(c, _NAME)
+    queries = c.dim("num_queries", default=900)
+    wide = text.dim("hidden_size", default=768)
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     embeds = c.flag("embedding_init_target", default=True) or not first
@@ -92,7 +102,9 @@ def layer_heads(
     c: ModelConfig, model: Module, kind: str, key: str, head: Callable[[str | None], Module]
 ) -> ModuleList:
     """A head after each layer of the decoder, which holds them too; where shared they are one."""
-    tied, name, every = c.tied(), f"{kind}_embed", range(c.count("decoder_layers", default=6))
+    tied = c.tied()
+    name = f"{kind}_embed"
+    every = range(c.count("decoder_layers", default=6))
     shared = tied and c.flag(f"decoder_{key}_embed_share", default=True)
     names = [f"{name}.{0 if shared else i}" for i in every]
     model.inside("decoder").children[name] = ModuleList(head(at if tied else None) for at in names)

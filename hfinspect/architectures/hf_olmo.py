@@ -47,7 +47,8 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
 
 
 def _positions(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
-    table, without = s.positions(d, c), ("rope", "alibi")
+    table = s.positions(d, c)
+    without = ("rope", "alibi")
     return None if any(c.flag(key, default=False) for key in without) else table
 
 

@@ -13,7 +13,8 @@ from ..layers.heads import classifier
 from ..trees import Component, Dim, ModelConfig, config_defaults, register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
-_NAME, _LEARNED = "HGNetV2", "use_learnable_affine_block"
+_NAME = "HGNetV2"
+_LEARNED = "use_learnable_affine_block"
 _WIDTHS = (256, 512, 1024, 2048)
 STAGES = config_defaults("hgnet_v2")
 
@@ -41,14 +42,16 @@ def stem(
         "stem3": (inner * 2, inner, 3),
         "stem4": (inner, outer, 1),
     }
-    act, learned = c.text("hidden_act", default="relu"), c.flag(_LEARNED, default=False)
+    act = c.text("hidden_act", default="relu")
+    learned = c.flag(_LEARNED, default=False)
     to = partial(conv_layer, name, act=act, learned=learned)
     return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}
 
 
 def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -> Module:
     inputs, inner, outputs, depth, kernel, count = sizes
-    learned, plain = c.flag(_LEARNED, default=False), Activation("Identity")
+    learned = c.flag(_LEARNED, default=False)
+    plain = Activation("Identity")
     to = partial(conv_layer, _NAME, act="relu", learned=learned)
 
     def layer(before: Dim) -> Module:
@@ -69,7 +72,8 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -
 
 
 def _model(c: ModelConfig, name: str = f"{_NAME}Backbone") -> Module:
-    lists, embedding = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
+    lists = list(zip(*per_stage(c).values(), strict=True))
+    embedding = stem(_NAME, c, (3, 32, 48))
     smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
     light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
     stages = Layers(_stage(c, *entry) for entry in zip(lists, smaller, light, strict=True))
@@ -86,7 +90,8 @@ def _reported(c: ModelConfig) -> tuple[Dim, ...]:
 
 def image_classification(c: ModelConfig) -> Module:
     last = c.dims("hidden_sizes", default=_WIDTHS, least=1)[-1]
-    pool, flat = Activation("AdaptiveAvgPool2d"), Activation("Flatten")
+    pool = Activation("AdaptiveAvgPool2d")
+    flat = Activation("Flatten")
     root = _model(c, f"{_NAME}ForImageClassification").adding(avg_pool=pool, flatten=flat)
     return root.adding(fc=classifier(last, c.num_labels), classifier=ModuleList([pool, flat]))
 

@@ -9,7 +9,8 @@ from .llama import LLAMA
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, names = pre_norm(d, c, kind), ("mlp", "input_layernorm", "post_attention_layernorm")
+    block = pre_norm(d, c, kind)
+    names = ("mlp", "input_layernorm", "post_attention_layernorm")
     return block.adding(**{f"audio_{name}": block[name] for name in names})
 
 

@@ -16,9 +16,12 @@ def _biases(size: int, *names: str) -> dict[str, Module]:
 
 
 def _layer(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("intermediate_size", default=4096)
-    width, norm = d.heads(c) * c.dim("head_dim", default=128), Activation("HrmTextRMSNorm")
-    bias, biased = c.flag("attention_bias", default=False), c.flag("mlp_bias", default=False)
+    h = d.width(c)
+    inner = c.dim("intermediate_size", default=4096)
+    width = d.heads(c) * c.dim("head_dim", default=128)
+    norm = Activation("HrmTextRMSNorm")
+    bias = c.flag("attention_bias", default=False)
+    biased = c.flag("mlp_bias", default=False)
     apart = Module("HrmTextAttention", _biases(width, "q", "k", "v", "gate"), cache=())
     apart.component = Component.ATTENTION
     return Module(
@@ -58,7 +61,8 @@ def _stack(passes: Callable[[ModelConfig], Dim]) -> s.NamedPart:
     return build
 
 
-_SLOW, _FAST = size("H_cycles", default=2), size("L_cycles", default=3)
+_SLOW = size("H_cycles", default=2)
+_FAST = size("L_cycles", default=3)
 s.NamedDecoder(
     "HrmText",
     width=size("hidden_size", default=1536),

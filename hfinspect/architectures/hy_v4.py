@@ -15,7 +15,9 @@ def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> M
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    seeks, h, streams = 16 if kind[1] == "full" else None, d.width(c), c.dim("hc_mult", default=4)
+    seeks = 16 if kind[1] == "full" else None
+    h = d.width(c)
+    streams = c.dim("hc_mult", default=4)
     mixer = latent(plain=192, value=256, seeks=seeks)(d, c)
     width = mixer.inside("o_proj").tensor().shape[1]
     sink = Weight(c.dim("num_attention_heads", default=32), kind="sink")

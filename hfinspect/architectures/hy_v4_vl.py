@@ -9,7 +9,8 @@ from ..trees.catalog import register_part
 from ..trees.modules import each_module
 from . import hy_v4
 
-_NAME, _WHOLE = "HYV4VL", "HYV4VLForConditionalGeneration"
+_NAME = "HYV4VL"
+_WHOLE = "HYV4VLForConditionalGeneration"
 _NORMS = {"layer_norm1": "input_layernorm", "layer_norm2": "post_attention_layernorm"}
 _SPELLED = {
     "fc1": "dense_h_to_4h",

@@ -10,7 +10,8 @@ _NAME = "HyperCLOVAXVisionV2"
 
 def _model(c: ModelConfig, *, generates: bool = False) -> Module:
     """Files of the whole have the head in the decoder and call the projector otherwise."""
-    text, vision = decoder(c, "hyperclovax"), c.section("vision_config")
+    text = decoder(c, "hyperclovax")
+    vision = c.section("vision_config")
     to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
     projector = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
     head = to_words(text.hidden, text.vocab, to) if generates else None

@@ -6,7 +6,8 @@ from ..layers.unet_over_time import channels_of, ladder, temporal_transformer
 from ..trees import Component, ModelConfig, register
 from ..trees.modules import Activation, Conv, LayerNorm, Linear, Module, Sequential
 
-_ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING
+_ACT = Activation("SiLU")
+_WORDS = Component.EMBEDDING
 
 
 def model(config: ModelConfig) -> Module:
@@ -15,9 +16,13 @@ def model(config: ModelConfig) -> Module:
     if config.says("norm_num_groups") and not config.has("norm_num_groups"):
         raise config.error("norm_num_groups", None, "a number")
     c = ModelConfig(values, config.path)
-    first, channels = channels_of(c)[0], c.dim("in_channels", default=4)
-    context, time = c.dim("cross_attention_dim", default=1024), 4 * first
-    inner, wide, to = 8 * c.dim("attention_head_dim", default=64), 4 * channels, Component.PROJECTOR
+    first = channels_of(c)[0]
+    channels = c.dim("in_channels", default=4)
+    context = c.dim("cross_attention_dim", default=1024)
+    time = 4 * first
+    inner = 8 * c.dim("attention_head_dim", default=64)
+    wide = 4 * channels
+    to = Component.PROJECTOR
     looked = feed_forward(channels, gated=False)
     looked.component = _WORDS
 

@@ -16,7 +16,8 @@ def _resampler(c: ModelConfig, d: Dim) -> Module:
     """Learned vectors that look at the patches: what is left of the image."""
     head = c.dim("resampler_head_dim", default=96)
     inner = c.dim("resampler_n_heads", default=16) * head
-    name, widths = f"{_NAME}PerceiverAttention", {"context": d, "latents": d}
+    name = f"{_NAME}PerceiverAttention"
+    widths = {"context": d, "latents": d}
     if c.flag("qk_layer_norms_perceiver", default=False):
         widths |= {"q": head, "k": head}
     attend = narrowed_attention(name, d, inner, bias=False, out="output_proj")
@@ -34,9 +35,11 @@ def _resampler(c: ModelConfig, d: Dim) -> Module:
 
 def _looking(d: Decoder, c: ModelConfig, context: Dim, *, normed: bool = False) -> Module:
     """Attention to what is ``context`` wide; ``normed``: queries and keys, each head's."""
-    h, heads = d.width(c), c.dim("num_attention_heads", default=32)
+    h = d.width(c)
+    heads = c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    block, rotary = f"{d.name}Attention", Module(f"{d.name}RotaryEmbedding")
+    block = f"{d.name}Attention"
+    rotary = Module(f"{d.name}RotaryEmbedding")
     norms = {f"{at}_layer_norm": d.norm(d, c, head) for at in "qk" if normed}
     return narrowed_attention(block, h, context=context, bias=False).adding(
         rotary_emb=rotary, **norms
@@ -47,7 +50,8 @@ def _gated_layer(d: Decoder, c: ModelConfig, context: Dim) -> Module:
     shape = (1, 1, d.width(c)) if c.word("alpha_type", "float", "vector") == "vector" else (1,)
     gate = Weight(*shape, component=Component.ATTENTION, kind="gate")
     normed = c.flag("qk_layer_norms", default=False)
-    block, tanh = pre_norm(d, c, "dense").without("self_attn").children, activation("tanh")
+    block = pre_norm(d, c, "dense").without("self_attn").children
+    tanh = activation("tanh")
     looking = {"cross_attn": _looking(d, c, context, normed=normed)}
     return Module(
         f"{_NAME}GatedCrossAttentionLayer",
@@ -59,8 +63,10 @@ def _gated_layer(d: Decoder, c: ModelConfig, context: Dim) -> Module:
 
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """The tower, the layers that look at it, and a resampler."""
-    vision, count = c.section("vision_config"), c.count("num_hidden_layers", default=32)
-    width, name = vision.dim("embed_dim", "hidden_size", default=768), f"{_NAME}Vision"
+    vision = c.section("vision_config")
+    count = c.count("num_hidden_layers", default=32)
+    width = vision.dim("embed_dim", "hidden_size", default=768)
+    name = f"{_NAME}Vision"
     step = c.dim("cross_layer_interval", default=1)
     embeddings = clip_embeddings(name, vision, width, 14, old=False)
     layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu", heads=16)

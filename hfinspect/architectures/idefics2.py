@@ -9,7 +9,8 @@ from ..trees import Linear, ModelConfig, Module, Weight, auto_model
 def _connector(c: ModelConfig) -> Module:
     """Its Perceiver is as wide as the text, whatever perceiver_config says."""
     vision, text, reader = (c.section(f"{part}_config") for part in ("vision", "text", "perceiver"))
-    h, vision_width = decoder(c, "mistral").hidden, vision.dim("hidden_size", default=768)
+    h = decoder(c, "mistral").hidden
+    vision_width = vision.dim("hidden_size", default=768)
     inner = text.dim("intermediate_size", default=14336)  # Mistral's own
     mlp = gated_mlp("Idefics2MLP", vision_width, inner, act=text.text("hidden_act"))
     mlp.component = None

@@ -14,7 +14,8 @@ def vision_model(name: str, c: ModelConfig, *, width: int = 1152) -> Module:
 
 def register_idefics3(name: str, model_type: str) -> None:
     def base(c: ModelConfig) -> Module:
-        text, vision = decoder(c, "llama"), c.section("vision_config")
+        text = decoder(c, "llama")
+        vision = c.section("vision_config")
         side = c.dim("scale_factor", default=2)
         joined = vision.dim("hidden_size", default=1152) * side * side
         inner = Module(f"{name}SimpleMLP", proj=Linear(joined, text.hidden, bias=False))
@@ -28,7 +29,8 @@ def register_idefics3(name: str, model_type: str) -> None:
     def vision(c: ModelConfig) -> Module:
         return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
 
-    class_name, tower = f"{name}ForConditionalGeneration", f"{name}VisionTransformer"
+    class_name = f"{name}ForConditionalGeneration"
+    tower = f"{name}VisionTransformer"
     generation = worded(class_name, base, tied=False, text="text_model")
     classes = {class_name: generation, f"{name}Model": base, tower: vision}
     register(model_type, classes, base=f"{name}Model", base_prefix="model", category="multimodal")

@@ -38,7 +38,8 @@ def _vision_model(c: ModelConfig) -> Module:
     merger = tower.inside("merger")
     outer = {"proj_in": merger.inside("linear_1"), "proj_out": merger.inside("linear_2")}
     for linear in outer.values():
-        linear.component, linear.part = merger.component, merger.part
+        linear.component = merger.component
+        linear.part = merger.part
     backbone = respelled(tower.without("merger"), {"pre_layernorm": "ln_pre"})
     return Module(tower.class_name, {"backbone": backbone, **outer}, part="vision")
 

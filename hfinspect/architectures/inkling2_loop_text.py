@@ -45,7 +45,8 @@ def _looped(layers: Layers, c: ModelConfig, h: Dim, start: int, end: int) -> Lay
 
 def model(c: ModelConfig) -> Module:
     c = c.with_defaults(**_DEFAULTS)
-    root, h = inkling2_text.model(c), c.dim("hidden_size")
+    root = inkling2_text.model(c)
+    h = c.dim("hidden_size")
     start = _loop(c, "loop_layer_index_start", "core_start", 6)
     end = _loop(c, "loop_layer_index_end", "core_end", 18, minimum=int(start))
     layers = root.inside("layers")

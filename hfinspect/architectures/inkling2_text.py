@@ -23,9 +23,12 @@ _SPELLED = {
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, sliding, relative = d.width(c), kind == SLIDING, c.dim("d_rel", default=16)
+    h = d.width(c)
+    sliding = kind == SLIDING
+    relative = c.dim("d_rel", default=16)
     heads, extent = heads_of(c, kind, query=48, kv=(8, 8), window=1024)
-    width, kernel = heads.kv * heads.dim, kernel_size(c)
+    width = heads.kv * heads.dim
+    kernel = kernel_size(c)
     conv = convolution(c, width)
     if not sliding:  # each head's kernel is read off the input
         conv = Module(
@@ -49,7 +52,8 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", "intermediate_size", default=2304)
+    h = d.width(c)
+    inner = c.dim("moe_intermediate_size", "intermediate_size", default=2304)
     count = c.count("n_routed_experts", "num_local_experts", default=384, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=8)
     experts = stacked_experts("Inkling2Experts", count, per_token, h, inner)
@@ -74,7 +78,8 @@ _KINDS = layer_kinds.words(lambda _c, i: SLIDING if (i + 1) % 6 else FULL, SLIDI
 
 def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=48)))
-    one, three = Weight(d.width(c)), Weight(3, d.width(c))
+    one = Weight(d.width(c))
+    three = Weight(3, d.width(c))
     attending = {str(i): three if kind == FULL else one for i, kind in enumerate(kinds[1:])}
     residual = Module(
         "AttentionResiduals",

@@ -15,7 +15,8 @@ from . import inkling_text
 
 _NAME = "Inkling"
 #: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.
-_MAX_SIDE, _MAX_STEPS = 4096, 256
+_MAX_SIDE = 4096
+_MAX_STEPS = 256
 #: Class of the text tower -> names of its parts in files, where they are others than in memory.
 _SPELLED = {
     "DecoderLayer": {
@@ -69,7 +70,8 @@ def _scales(c: ModelConfig) -> list[Scale]:
         others = [*_others(costs, chosen)]
     if any(more < 1e-4 for more in others):  # the same to a solver in single precision
         raise c.error("num_hidden_layers", steps, "a number of steps that one plan fits best")
-    chosen[0], chosen[-1] = 0, len(known) - 1
+    chosen[0] = 0
+    chosen[-1] = len(known) - 1
     return [known[i] for i in chosen]
 
 
@@ -87,14 +89,16 @@ def _assigned(costs: list[list[float]]) -> tuple[float, list[int]]:
 def _others(costs: list[list[float]], chosen: list[int]) -> Iterator[float]:
     """How much more other assignments cost: which of several even ones the library's solver takes
     depends on how it rounds. The first and the last row are the same in all."""
-    least, rows = _assigned(costs)[0], range(len(costs))
+    least = _assigned(costs)[0]
+    rows = range(len(costs))
     for i in rows[1:-1]:
         without = [[*row] for row in costs]
         without[i][chosen[i]] = math.inf
         yield _assigned(without)[0] - least
     for i, j in combinations(rows, 2):
         if (i, j) != (0, rows[-1]):
-            a, b = chosen[i], chosen[j]
+            a = chosen[i]
+            b = chosen[j]
             yield costs[i][b] + costs[j][a] - costs[i][a] - costs[j][b]
 
 
@@ -102,9 +106,11 @@ _norm = partial(RMSNorm, class_name=f"{_NAME}RMSNorm")
 
 
 def _vision_model(c: ModelConfig, text: Dim) -> Module:
-    layers, scales = Module("ModuleDict"), [*pairwise(_scales(c))]
+    layers = Module("ModuleDict")
+    scales = [*pairwise(_scales(c))]
     for i, ((t, h, wide), (t2, h2, wide2)) in enumerate(scales, 1):
-        last, folded = i == len(scales), wide * (t2 // t) * (h2 // h) ** 2
+        last = i == len(scales)
+        folded = wide * (t2 // t) * (h2 // h) ** 2
         inputs = named(folded, f"folded_{i - 1}", "channels of the patches that step joins")
         out = text if last else exact(wide2)
         layers.children[f"linear_{i - 1}"] = Linear(inputs, out, bias=False)
@@ -114,10 +120,12 @@ def _vision_model(c: ModelConfig, text: Dim) -> Module:
 
 def _vision_alone(c: ModelConfig) -> Module:
     """Step by step, as transformers itself has it."""
-    tower, steps = _vision_model(c, c.dim("text_hidden_size", default=6144)), []
+    tower = _vision_model(c, c.dim("text_hidden_size", default=6144))
+    steps = []
     folding = tower.inside("layers").children
     for name in [name for name in folding if name.startswith("linear_")]:
-        weight, norm = _weight(folding[name]), folding.get(name.replace("linear", "norm"))
+        weight = _weight(folding[name])
+        norm = folding.get(name.replace("linear", "norm"))
         linear = Module("Linear", weight=weight, component=Component.PROJECTOR)
         steps.append(Module(f"{_NAME}VisionEncoderLayer", projection=linear, layer_norm=norm))
     tower.children = {"encoder_layers": Layers(steps), "final_norm": tower["final_norm"]}
@@ -146,7 +154,8 @@ def _text_model(c: ModelConfig) -> Module:
 def _model(c: ModelConfig) -> Module:
     """A save of it alone has the names of transformers' own attributes for the towers and the
     embedding, and those of the first release inside."""
-    text, audio = c.section("text_config"), c.section("audio_config")
+    text = c.section("text_config")
+    audio = c.section("audio_config")
     hidden = text.dim("hidden_size", default=6144)
     bins = audio.dim("n_mel_bins", "num_codebooks", default=80)
     sounds = bins * audio.dim("mel_vocab_size", "codebook_size", default=256)
@@ -162,7 +171,8 @@ def _model(c: ModelConfig) -> Module:
 def _generation(c: ModelConfig) -> Module:
     names = {"language_model": "llm", "audio_tower": "audio", "vision_tower": "visual"}
     model = respelled(_model(c), names)
-    llm, words = model.inside("llm"), model.inside("llm", "embed_tokens")
+    llm = model.inside("llm")
+    words = model.inside("llm", "embed_tokens")
     vocab, hidden = words.tensor().shape
     first = {"embed": words, "embed_norm": words.children.pop("embed_norm")}
     decoder = llm.without("embed_tokens").adding(unembed=to_words(hidden, vocab))

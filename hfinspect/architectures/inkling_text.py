@@ -10,7 +10,8 @@ from ..layers.windows import windows
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, State, Weight
 from ..trees.config_defaults import config_defaults
 
-SLIDING, FULL = "hybrid_sliding", "hybrid"
+SLIDING = "hybrid_sliding"
+FULL = "hybrid"
 kernel_size = size("conv_kernel_size", "sconv_kernel_size", default=4)
 
 
@@ -22,8 +23,10 @@ def convolution(c: ModelConfig, width: Dim) -> Module:
 
 
 def _wrapped(c: ModelConfig, width: Dim) -> Module:
-    plain, conv = convolution(c, width), Component.CONV
-    cache, plain.cache = plain.cache, None
+    plain = convolution(c, width)
+    conv = Component.CONV
+    cache = plain.cache
+    plain.cache = None
     return Module("InklingShortConvolution", conv1d=plain, component=conv, cache=cache)
 
 
@@ -49,8 +52,10 @@ def looking(
 ) -> Module:
     """Attention whose queries have a part that says what each distance counts; keys and values go
     through a convolution."""
-    h, relative = d.width(c), c.dim("d_rel", default=16)
-    block, kind = grouped_attention(name, h, heads), "relative_position"
+    h = d.width(c)
+    relative = c.dim("d_rel", default=16)
+    block = grouped_attention(name, h, heads)
+    kind = "relative_position"
     proj = Weight(relative, extent, kind=kind)
     return block.adding(
         r_proj=Linear(h, heads.query * relative, bias=False, kind=kind),
@@ -68,12 +73,14 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, both = d.width(c), c.has("dense_intermediate_size")
+    h = d.width(c)
+    both = c.has("dense_intermediate_size")
     routed = c.dim("intermediate_size" if both else "moe_intermediate_size", default=3072)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
-    up, down = Weight(shared, routed, h), Weight(shared, h, routed)
+    up = Weight(shared, routed, h)
+    down = Weight(shared, h, routed)
     return Module(
         "InklingMoE",
         gate=router("InklingTopkRouter", h, count + shared).adding(
@@ -89,7 +96,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     heads, extent = heads_of(c, kind[0], query=64, kv=(8, 16), window=512)
-    norm, conv = d.norm(d, c, heads.dim), _wrapped(c, heads.kv * heads.dim)
+    norm = d.norm(d, c, heads.dim)
+    conv = _wrapped(c, heads.kv * heads.dim)
     mixer = looking(d, c, "InklingAttention", heads, extent, conv, q_norm=norm, k_norm=norm)
     wide = _wrapped(c, d.width(c))
     return mixed(d, c, mixer, kind).adding(attn_sconv=wide, mlp_sconv=wide)

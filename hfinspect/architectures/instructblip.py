@@ -8,7 +8,8 @@ from ..layers.multimodal import any_model
 from ..trees.catalog import Builder, register, register_part
 from . import blip_2
 
-_speaking, (_whole, _model) = any_model("text_config", "opt", "text"), blip_2.WHOLE
+_speaking = any_model("text_config", "opt", "text")
+(_whole, _model) = blip_2.WHOLE
 _CLASSES: dict[str, Builder] = {
     _whole: partial(blip_2.joined, _whole, blip_2.language_model, instructed=True),
     _model: partial(blip_2.joined, _model, _speaking, instructed=True),
@@ -16,7 +17,8 @@ _CLASSES: dict[str, Builder] = {
     "Blip2QFormerModel": partial(blip_2.qformer, instructed=True),
 }
 for _name, _type in (("InstructBlip", "instructblip"), ("InstructBlipVideo", "instructblipvideo")):
-    _own, _tower = renamed_classes(_CLASSES, "Blip2", _name), f"{_name}VisionModel"
+    _own = renamed_classes(_CLASSES, "Blip2", _name)
+    _tower = f"{_name}VisionModel"
     _class, _qformer = _own.popitem()  # of the section's type alone
     register(_type, _own, base=f"{_name}Model", category="multimodal")
     register_part(f"{_type}_vision_model", _tower, _own[_tower], "vision")

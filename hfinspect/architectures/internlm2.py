@@ -16,7 +16,9 @@ _SPELLED = pairs(
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for q, k and v together."""
-    h, heads, bias = d.width(c), d.heads(c), c.flag("bias", default=True)
+    h = d.width(c)
+    heads = d.heads(c)
+    bias = c.flag("bias", default=True)
     return fused_attention(
         "InternLM2Attention",
         h,

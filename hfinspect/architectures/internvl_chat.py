@@ -27,7 +27,8 @@ def vision_model(c: ModelConfig) -> Module:
 
 def projector(wide: Dim, text: ModelConfig) -> Module:
     """Two layers from merged patches to the words' width."""
-    width, gelu = text.dim("hidden_size", default=4096), Activation("GELU", "approximate='none'")
+    width = text.dim("hidden_size", default=4096)
+    gelu = Activation("GELU", "approximate='none'")
     return as_projector(
         Sequential(LayerNorm(wide), Linear(wide, width), gelu, Linear(width, width))
     )

@@ -13,7 +13,8 @@ _EXPERTS = m.counts("num_experts", "num_local_experts", default=16, minimum=1)
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
     h = d.width(c)
     block = selective("JambaMamba", c, h, c.dim("mamba_expand", default=2) * h, _KEYS)
-    rank, state = time_step_rank(c, h, _KEYS[0]), c.dim("mamba_d_state", default=16)
+    rank = time_step_rank(c, h, _KEYS[0])
+    state = c.dim("mamba_d_state", default=16)
     sizes = {"dt": rank, "b": state, "c": state}
     return block.adding(**{f"{name}_layernorm": d.norm(d, c, sizes[name]) for name in sizes})
 
@@ -33,9 +34,11 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     """Whether a layer attends, and its kind of MLP."""
-    every, each = c.dim("attn_layer_period", default=8), c.dim("expert_layer_period", default=2)
+    every = c.dim("attn_layer_period", default=8)
+    each = c.dim("expert_layer_period", default=2)
     at = c.dim("attn_layer_offset", default=4, minimum=0)
-    first, routes = c.dim("expert_layer_offset", default=1, minimum=0), _EXPERTS(c) > 1
+    first = c.dim("expert_layer_offset", default=1, minimum=0)
+    routes = _EXPERTS(c) > 1
     mixers = ["attention" if i % every == at else "mamba" for i in range(layers)]
     mlps = ["sparse" if routes and i % each == first else "dense" for i in range(layers)]
     return list(zip(mixers, mlps, strict=True))

@@ -32,10 +32,14 @@ def _vq_model(c: ModelConfig) -> Module:
 
 
 def _model(c: ModelConfig) -> Module:
-    vision, vq = c.section("vision_config"), c.section("vq_config")
-    code, codes = vq.dim("embed_dim", default=8), vq.dim("num_embeddings", default=16384)
-    width, depth = vision.dim("hidden_size", default=1024), vision.count("depth", default=2)
-    count, out = (vq.count("num_hidden_layers", default=2), vq.dim("projection_dim", default=2048))
+    vision = c.section("vision_config")
+    vq = c.section("vq_config")
+    code = vq.dim("embed_dim", default=8)
+    codes = vq.dim("num_embeddings", default=16384)
+    width = vision.dim("hidden_size", default=1024)
+    depth = vision.count("depth", default=2)
+    count = vq.count("num_hidden_layers", default=2)
+    out = vq.dim("projection_dim", default=2048)
     return Module(
         "JanusModel",
         vision_model=any_model("vision_config", "janus_vision_model", "vision")(c),

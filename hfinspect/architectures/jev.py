@@ -7,7 +7,8 @@ from ..trees import Component, ModelConfig, Module, Weight, auto_model, register
 def model(c: ModelConfig) -> Module:
     # transformers makes a Jev of a repo's further files, which say how many options there are.
     c.of_type("jev")
-    width, options = c.dim("hidden_size", default=4096), c.dim("num_verbalizers", default=24)
+    width = c.dim("hidden_size", default=4096)
+    options = c.dim("num_verbalizers", default=24)
     return Module(
         "JevForDecision",
         model=auto_model(c.section("text_config"), default_type="qwen3_5_text", part="text"),

@@ -14,7 +14,8 @@ DEFAULTS = config_defaults("jina_embeddings_v3")
 
 def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
     """Queries, keys and values in one matrix, of ``head_dim`` a head."""
-    h, heads = hidden(c), c.dim("num_attention_heads")
+    h = hidden(c)
+    heads = c.dim("num_attention_heads")
     width = heads * (c.optional_dim("head_dim") or h // heads)
     return fused_attention(
         f"{name}Attention",
@@ -29,8 +30,10 @@ def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    inner, act = c.dim("intermediate_size"), c.text("hidden_act")
-    mlp, mixer = plain_mlp(f"{e.name}MLP", hidden(c), inner, act=act), attention(e.name, c)
+    inner = c.dim("intermediate_size")
+    act = c.text("hidden_act")
+    mlp = plain_mlp(f"{e.name}MLP", hidden(c), inner, act=act)
+    mixer = attention(e.name, c)
     return Module(f"{e.name}Layer", norm1=norm(c), mlp=mlp, mixer=mixer, norm2=norm(c))
 
 

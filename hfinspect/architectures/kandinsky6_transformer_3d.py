@@ -22,7 +22,8 @@ class _Kandinsky6Stream(NamedTuple):
         return Module("Kandinsky6Modulation", parts, component=Component.OTHER)
 
     def attention(self, context: Dim | None = None) -> Module:
-        width, source = self.width, context or self.width
+        width = self.width
+        source = context or self.width
         inward = {"query": width, "key": source, "value": source}
         parts = {f"to_{kind}": Linear(size, width, kind=kind) for kind, size in inward.items()}
         parts |= dict.fromkeys(("query_norm", "key_norm"), RMSNorm(self.head))
@@ -49,8 +50,10 @@ class _Kandinsky6Stream(NamedTuple):
 
 def _streams(c: ModelConfig) -> Sequence[_Kandinsky6Stream]:
     """Of video, and of sound: its sizes are those of video where the config says none, or 0."""
-    sizes, axes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}, (32, 48, 48)
-    streams, heads = list[_Kandinsky6Stream](), c.dims("axes_dims", default=axes)
+    sizes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}
+    axes = (32, 48, 48)
+    streams = list[_Kandinsky6Stream]()
+    heads = c.dims("axes_dims", default=axes)
     for end, dims in (("", heads), ("_a", c.dims("axes_dims_a", default=()) or heads)):
         own_sizes = [c.optional_dim(f"{key}_a", minimum=0) if end else None for key in sizes]
         both = zip(own_sizes, sizes.items(), strict=True)
@@ -71,7 +74,8 @@ def model(c: ModelConfig) -> Module:
     video, sound = streams.values()
     # Both look at each other behind a norm and three vectors of the time; or with gates of their
     # own for what comes from the other.
-    gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
+    gates = c.flag("cross_gates", default=False)
+    looks = ("self_attention", "cross_attention")
     blocks = {name: stream.block("Decoder", "visual", *looks) for name, stream in streams.items()}
     fused = {f"{name}_dec_block": block for name, block in blocks.items()}
     ways = {"va": (video, sound), "av": (sound, video)}
@@ -93,7 +97,8 @@ def model(c: ModelConfig) -> Module:
         "audio_embeddings": _embedded(c.dim("in_audio_dim", default=20), sound.width),
         "audio_out_layer": sound.out_layer(c.dim("out_audio_dim", default=20), "Audio"),
     }
-    text, pooled = c.dim("in_text_dim", default=3584), c.dim("in_text_dim2", default=768)
+    text = c.dim("in_text_dim", default=3584)
+    pooled = c.dim("in_text_dim2", default=768)
     count = c.count("num_text_blocks", default=4)
     for name, stream in streams.items():
         times = timestep_embedding(stream.width, stream.time)

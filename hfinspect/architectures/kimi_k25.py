@@ -67,10 +67,12 @@ def merged_width(vision: ModelConfig, *keys: str) -> Dim:
 
 def _projector(c: ModelConfig, *names: str) -> Module:
     """What has these ``names`` of a norm per patch and two linears over merged patches."""
-    vision, text = c.section("vision_config"), c.section("text_config")
+    vision = c.section("vision_config")
+    text = c.section("text_config")
     wide = merged_width(vision, "vt_hidden_size")
     width = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
-    first, second = Linear(wide, wide), Linear(wide, text.dim("hidden_size", default=7168))
+    first = Linear(wide, wide)
+    second = Linear(wide, text.dim("hidden_size", default=7168))
     parts = {
         "pre_norm": LayerNorm(width, eps=1e-5),
         "in_proj": first,

@@ -19,12 +19,14 @@ def delta_attention(
 ) -> Module:
     """The nested spelling of a size wins, as in the config class; ``kind`` is that of the gates,
     ``order`` the one of what stands between the convolutions and the output."""
-    h, kda = d.width(c), c.section("linear_attn_config")
+    h = d.width(c)
+    kda = c.section("linear_attn_config")
     dim = kda.dim("head_dim", default=c.dim("linear_head_dim", default=128))
     count = kda.dim("num_heads", default=c.dim("linear_num_heads", default=heads))
     kernel = kda.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
     width = dim * count
-    first, last = Linear(h, dim, bias=False, kind=kind), Linear(dim, width, bias=False, kind=kind)
+    first = Linear(h, dim, bias=False, kind=kind)
+    last = Linear(dim, width, bias=False, kind=kind)
     gates: dict[str, Module | Parameter] = {
         "f_a": first,
         "f_b": last,

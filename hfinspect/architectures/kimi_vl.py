@@ -12,10 +12,13 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def _projector(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
-    merged, out = merged_width(vision), text.dim("hidden_size", default=7168)
+    vision = c.section("vision_config")
+    text = c.section("text_config")
+    merged = merged_width(vision)
+    out = text.dim("hidden_size", default=7168)
     norm = LayerNorm(vision.dim("hidden_size", default=1152), eps=1e-5)
-    name, act = "KimiVLMultiModalProjector", Activation("GELU")
+    name = "KimiVLMultiModalProjector"
+    act = Activation("GELU")
     return two_linears(name, c, merged, merged, out, act=act, pre_norm=norm)
 
 

@@ -10,8 +10,10 @@ from ..trees import Linear, ModelConfig, Module, Weight, builder, register
 
 
 def _build(name: str, text: str, c: ModelConfig) -> Module:
-    words, vision = builder(text)(tied_section(c)), c.section("vision_config")
-    d, words.scope = text_width(words), True
+    words = builder(text)(tied_section(c))
+    vision = c.section("vision_config")
+    d = text_width(words)
+    words.scope = True
     return Module(
         name,
         text_model=words,

@@ -12,18 +12,21 @@ from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
-    h, kv = d.width(c), c.dim("num_key_value_heads", default=8)
+    h = d.width(c)
+    kv = c.dim("num_key_value_heads", default=8)
     heads = Heads(query, kv, c.dim("head_dim", default=128))
     per_head = c.raw("gating") in (None, True, "per-head")
     width = heads.query if per_head else heads.query * heads.dim
-    norm, gate = d.norm(d, c, heads.dim), Linear(h, width, bias=False, kind="gate")
+    norm = d.norm(d, c, heads.dim)
+    gate = Linear(h, width, bias=False, kind="gate")
     bias = c.flag("attention_bias", default=False)
     block = grouped_attention("LagunaAttention", h, heads, bias=bias)
     return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
 
 
 def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
-    key, usual = "num_attention_heads_per_layer", c.dim("num_attention_heads", default=48)
+    key = "num_attention_heads_per_layer"
+    usual = c.dim("num_attention_heads", default=48)
     return c.dims(key, count=layers) if c.has(key) else [usual] * layers
 
 

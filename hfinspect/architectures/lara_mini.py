@@ -9,7 +9,9 @@ from ..trees import Linear, ModelConfig, Module
 from .llama import LLAMA
 from .qwen3_next import delta_net
 
-_LINEAR, _SLIDES, _FULL = "linear_attention", "sliding_attention", "full_attention"
+_LINEAR = "linear_attention"
+_SLIDES = "sliding_attention"
+_FULL = "full_attention"
 _PERIOD = (_LINEAR, _SLIDES, _LINEAR, _FULL, _SLIDES)
 
 

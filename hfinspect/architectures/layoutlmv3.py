@@ -16,7 +16,9 @@ def _tables(_e: Encoder, c: ModelConfig) -> Module:
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    h, patch, table = hidden(c), pair(c, "patch_size", default=16), Component.EMBEDDING
+    h = hidden(c)
+    patch = pair(c, "patch_size", default=16)
+    table = Component.EMBEDDING
     side = c.dim("input_size", default=224) // patch[0]
     project = Conv(c.dim("num_channels", default=3), h, patch, component=table, kind="patch")
     root = Module(

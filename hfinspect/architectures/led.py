@@ -9,9 +9,11 @@ from .bart import BART
 def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> Module:
     if side:
         return seq2seq.attention(c, s, side, class_name="LEDDecoderAttention")
-    d, kinds = seq2seq.width(c, s), ("query", "key", "value")
+    d = seq2seq.width(c, s)
+    kinds = ("query", "key", "value")
     parts = {f"{kind}{end}": Linear(d, d, kind=kind) for end in ("", "_global") for kind in kinds}
-    longformer, out = Module("LEDEncoderSelfAttention", parts), Linear(d, d, kind="output")
+    longformer = Module("LEDEncoderSelfAttention", parts)
+    out = Linear(d, d, kind="output")
     at = Component.ATTENTION
     return Module("LEDEncoderAttention", longformer_self_attn=longformer, output=out, component=at)
 

@@ -23,7 +23,8 @@ def _normed(inputs: int, outputs: int, kind: str) -> nn.Module:
 
 
 def _mlp(width: Dim, ratio: int) -> nn.Module:
-    up, down = _normed(width, width * ratio, "up"), _normed(width * ratio, width, "down")
+    up = _normed(width, width * ratio, "up")
+    down = _normed(width * ratio, width, "down")
     parts = {"linear_up": up, "activation": _ACT, "linear_down": down}
     module = nn.Module("LevitMLPLayer", parts, component=Component.MLP)
     return nn.Module("LevitResidualLayer", module=module)
@@ -33,7 +34,8 @@ def _attention(
     width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim, after: Dim | None = None
 ) -> nn.Module:
     """Between stages the queries are fewer, and the output is as wide as what comes ``after``."""
-    values, keys = ratio * key * heads, key * heads
+    values = ratio * key * heads
+    keys = key * heads
     if after is None:
         looks = {"queries_keys_values": _normed(width, values + 2 * key * heads, "qkv")}
     else:
@@ -65,13 +67,16 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
 
 
 def model(c: ModelConfig) -> nn.Module:
-    widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
+    widths = _sizes(c)
+    kernel = c.dim("kernel_size", default=3)
     if not widths or widths[0] < 8:
         raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
-    width, embeddings = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
+    width = widths[0]
+    embeddings = nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
     rungs = pairwise((c.dim("num_channels", default=3), *(width // by for by in (8, 4, 2)), width))
     for i, (inputs, outputs) in enumerate(rungs, 1):
-        conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
+        conv = nn.Conv(inputs, outputs, kernel, bias=False)
+        norm = nn.BatchNorm(outputs)
         module = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
         act = None if i == 4 else _ACT
         embeddings.adding(**{f"embedding_layer_{i}": module, f"activation_layer_{i}": act})
@@ -82,7 +87,8 @@ def model(c: ModelConfig) -> nn.Module:
         for key, usual in _PER_STAGE.items()
     ]
     downs = [*_downs(c, widths, per_stage[2][0]), (), (), ()]
-    side, stages = c.dim("image_size", default=224) // c.dim("patch_size", default=16), []
+    side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
+    stages = []
     for i, depth in enumerate(depths):
         width, heads, key, ratio, wider = (numbers[i] for numbers in per_stage)
         block = [_attention(width, key, heads, ratio, side)]

@@ -42,8 +42,11 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def layer(d: Decoder, c: ModelConfig, kind: object, *, kernel: int = 3) -> Module:
     """Two gates around a depthwise convolution, 4·H² + H·k weights, or attention, and an MLP."""
-    convolves, h, bias = says(kind, "conv"), d.width(c), c.flag("conv_bias", default=False)
-    size, component = c.dim("conv_L_cache", default=kernel), Component.CONV
+    convolves = says(kind, "conv")
+    h = d.width(c)
+    bias = c.flag("conv_bias", default=False)
+    size = c.dim("conv_L_cache", default=kernel)
+    component = Component.CONV
     convolution = Module(
         f"{d.name}ShortConv",
         conv=depthwise(h, size, bias=bias, component=component),
@@ -84,7 +87,8 @@ LFM2 = Decoder(
 
 def older_tie(d: Decoder) -> dict[str, Builder]:
     """The class with a head: ``tie_embedding`` is the older key and wins."""
-    name, keys = f"{d.name}ForCausalLM", ("tie_embedding", "tie_word_embeddings")
+    name = f"{d.name}ForCausalLM"
+    keys = ("tie_embedding", "tie_word_embeddings")
     build = d.classes()[name]
     return {name: lambda c: build(c.with_values(tie_word_embeddings=c.flag(*keys, default=True)))}
 

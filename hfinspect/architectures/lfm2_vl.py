@@ -6,8 +6,10 @@ from ..trees import Dim, LayerNorm, ModelConfig, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    side, bias = c.dim("downsample_factor", default=2), c.flag("projector_bias", default=True)
-    joined, inner = width * side * side, c.dim("projector_hidden_size", default=2560)
+    side = c.dim("downsample_factor", default=2)
+    bias = c.flag("projector_bias", default=True)
+    joined = width * side * side
+    inner = c.dim("projector_hidden_size", default=2560)
     norm = LayerNorm(joined) if c.flag("projector_use_layernorm", default=True) else None
     name = f"{j.name}MultiModalProjector"
     return two_linears(name, c, joined, inner, text, bias=bias, layer_norm=norm)

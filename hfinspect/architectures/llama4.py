@@ -60,7 +60,8 @@ register_tower("llama4_text", "Llama4", TEXT.model, aliases={"language_model.": 
 
 def conditional_generation(c: ModelConfig) -> Module:
     """The text tower decides about tying."""
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     width = vision.dim("vision_output_dim", default=7680)
     return Module(
         "Llama4ForConditionalGeneration",

@@ -67,5 +67,6 @@ def causal_lm(name: str, text: str, c: ModelConfig) -> Module:
 _KINDS = {name: name.lower() for name in ("Llama", "Mistral", "Gemma", "Mixtral")}
 _SOURCE = "github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT"
 for _of, _text in {**_KINDS, "Qwen": "qwen2"}.items():
-    _type, _name = f"llava_{_of.lower()}", f"Llava{_of}"
+    _type = f"llava_{_of.lower()}"
+    _name = f"Llava{_of}"
     register_part(_type, f"{_name}ForCausalLM", partial(causal_lm, _name, _text), source=_SOURCE)

@@ -13,7 +13,8 @@ from ..trees import Buffer, Component, Layers, Linear, ModelConfig, Module, Modu
 
 
 def _attention(d: NamedDecoder, c: ModelConfig) -> Module:
-    sizes, bias = latent_sizes(c, heads=64), c.flag("attention_bias", default=False)
+    sizes = latent_sizes(c, heads=64)
+    bias = c.flag("attention_bias", default=False)
     block = latent_attention(d.name, d.width(c), sizes, bias=bias).called("LongcatFlashMLA")
     if c.has("qk_head_dim") and sizes.query_rank:
         width = sizes.heads * c.dim("qk_head_dim")

@@ -8,7 +8,8 @@ from .roberta import ROBERTA
 
 
 def _attention(_e: Encoder, c: ModelConfig) -> Module:
-    block, h = encoders.attention(c, "Longformer"), encoders.hidden(c)
+    block = encoders.attention(c, "Longformer")
+    h = encoders.hidden(c)
     for kind in ("query", "key", "value"):
         block.inside("self").children[f"{kind}_global"] = Linear(h, h, kind=kind)
     return block

@@ -45,7 +45,8 @@ def vocoder(
     ):
         raise c.error(f"{key}resnet_dilations", dilated, f"{len(around)} lists, one a kernel")
     channels = first = c.dim(f"{key}hidden_channels", default=width)
-    ups, blocks = [], []
+    ups = []
+    blocks = []
     for size in sizes:
         half = channels // 2
         ups.append(Conv(channels, half, size, dims=1, transposed=True))
@@ -71,7 +72,8 @@ def vocoder(
 
 def widened(c: ModelConfig) -> Module:
     bins = (size := c.dim("filter_length", default=512)) // 2 + 1
-    basis, mels = Buffer(2 * bins, 1, size), Buffer(c.dim("num_mel_channels", default=64), bins)
+    basis = Buffer(2 * bins, 1, size)
+    mels = Buffer(c.dim("num_mel_channels", default=64), bins)
     transform = Module("CausalSTFT", forward_basis=basis, inverse_basis=basis)
     return Module(
         "LTX2VocoderWithBWE",

@@ -14,7 +14,8 @@ from ..trees import Builder, Component, Dim, ModelConfig, register, register_par
 from ..trees import modules as nn
 from . import vitdet
 
-_LW, _RF = "LwDetr", "RfDetr"
+_LW = "LwDetr"
+_RF = "RfDetr"
 _P = Component.PROJECTOR
 #: What the config classes make of an absent backbone_config, where it changes a shape.
 BACKBONES = {
@@ -38,11 +39,14 @@ _d = size("d_model", default=256)
 
 def vit(c: ModelConfig) -> nn.Module:
     """ViTDet's embeddings; a factor of each channel before both sums, and keys without a bias."""
-    name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
-    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
+    name = f"{_LW}ViT"
+    h = c.dim("hidden_size", default=768)
+    inner = scaled(c, h, "mlp_ratio", default=4)
+    act = c.text("hidden_act", default="gelu")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
     look = narrowed_attention(f"{name}Attention", h, wide, bias=c.flag("qkv_bias", default=True))
-    keys, output = nn.Linear(h, wide, bias=False, kind="key"), nn.Linear(wide, h, kind="output")
+    keys = nn.Linear(h, wide, bias=False, kind="key")
+    output = nn.Linear(wide, h, kind="output")
     norm = nn.LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
     parts: dict[str, nn.Module | nn.Parameter] = {
         "attention": look.adding(k_proj=keys, o_proj=output),
@@ -50,7 +54,8 @@ def vit(c: ModelConfig) -> nn.Module:
         **{f"layernorm_{at}": norm for at in ("before", "after")},
         **{f"gamma_{i}": nn.Weight(h, kind="layer_scale") for i in (1, 2)},
     }
-    layer, count = nn.Module(f"{name}Layer", parts), c.count("num_hidden_layers", default=12)
+    layer = nn.Module(f"{name}Layer", parts)
+    count = c.count("num_hidden_layers", default=12)
     encoder = nn.Module(f"{name}Encoder", layer=nn.Layers.of(count, layer))
     embeddings = vitdet.embeddings(c, name)
     return nn.Module(f"{name}Backbone", embeddings=embeddings, encoder=encoder, part="vision")
@@ -62,7 +67,9 @@ def _norm(name: str, width: Dim | int, eps: float | None = None) -> nn.Module:
 
 def squeezed(name: str, c: ModelConfig, inputs: Dim) -> nn.Module:
     """One convolution in two halves, blocks that follow each other, and all that they give."""
-    d, count, act = _d(c), c.count("c2f_num_blocks", default=3), c.text("activation_function")
+    d = _d(c)
+    count = c.count("c2f_num_blocks", default=3)
+    act = c.text("activation_function")
     half = scaled(c, d, "hidden_expansion", default=0.5)
     first, block = (("conv", "bottlenecks"), ("cv", "m"))[name == _RF]
 
@@ -129,7 +136,8 @@ def conv_encoder(name: str, c: ModelConfig) -> nn.Module:
 
 
 def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
-    d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
+    d = _d(c)
+    inner = c.dim("decoder_ffn_dim", default=2048)
     wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
     bias = c.flag("attention_bias", default=True)
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
@@ -144,7 +152,8 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
         looks |= {"in_proj_bias": nn.Weight(3 * wide, kind="qkv")} if bias else {}
         self_attn = nn.Module(f"{name}Attention", looks, component=Component.ATTENTION)
         self_attn.adding(out_proj=nn.Linear(wide, d, bias, kind="output"))
-        norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
+        norms = ["norm1", "norm2", "norm3"]
+        forward = up_down(d, inner, "linear1", "linear2")
     parts = {"self_attn": self_attn, "cross_attn": deformable.sampling_attention(name, d, points)}
     parts |= {norm: nn.LayerNorm(d) for norm in norms}
     return nn.Module(f"{name}DecoderLayer", {**parts, **forward})
@@ -152,8 +161,11 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
 
 def model(name: str, c: ModelConfig) -> nn.Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
-    d, groups, rf = _d(c), c.count("group_detr", default=13), name == _RF
-    queries, deep = c.dim("num_queries", default=300) * groups, c.count("decoder_layers", default=3)
+    d = _d(c)
+    groups = c.count("group_detr", default=13)
+    rf = name == _RF
+    queries = c.dim("num_queries", default=300) * groups
+    deep = c.count("decoder_layers", default=3)
     normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
     parts = {"layers": nn.Layers.of(deep, decoder_layer(name, c)), normed: nn.LayerNorm(d)}
     points = predictor(name, (2 * d, d, d))
@@ -174,7 +186,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 
 def object_detection(name: str, c: ModelConfig, **more: nn.Module) -> nn.Module:
     """RF-DETR's files keep model and heads next to each other."""
-    d, base = _d(c), model(name, c)
+    d = _d(c)
+    base = model(name, c)
     heads = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
     parts = {"model": base} if name == _LW else base.children
     return nn.Module(f"{name}ForObjectDetection", {**parts, **heads, **more}, part="vision")
@@ -182,12 +195,14 @@ def object_detection(name: str, c: ModelConfig, **more: nn.Module) -> nn.Module:
 
 def segmentation(c: ModelConfig) -> nn.Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
-    d, inner = _d(c), c.dim("intermediate_size", default=1024)
+    d = _d(c)
+    inner = c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
     mixing = nn.Linear(d, d, component=Component.CONV)
     convs = {"dwconv": nn.Conv(d, d, 3, groups=d), "pwconv1": mixing}
     block = nn.Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
-    layers, at = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d)), Component.HEAD
+    layers = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d))
+    at = Component.HEAD
     queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
     blocks = nn.Layers.of(c.count("decoder_layers", default=3), block)
     parts = {"blocks": blocks, "spatial_features_proj": nn.Conv(d, d, 1, component=at)}
@@ -198,7 +213,8 @@ def segmentation(c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
-    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    detector = partial(object_detection, prefix)
+    base = partial(model, prefix)
     classes: dict[str, Builder] = {f"{prefix}ForObjectDetection": detector, f"{prefix}Model": base}
     classes |= {f"{_RF}ForInstanceSegmentation": segmentation} if prefix == _RF else {}
     register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")

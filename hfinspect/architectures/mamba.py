@@ -24,8 +24,10 @@ def time_step_rank(c: ModelConfig, h: Dim, key: str) -> Dim:
 
 def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ...]) -> Module:
     """The mixer. ``keys`` are those of rank, state, kernel, bias and the convolution's bias."""
-    rank, bias = time_step_rank(c, h, keys[0]), c.flag(keys[3], default=False)
-    state, kernel = c.dim(keys[1], default=16), c.dim(keys[2], default=4)
+    rank = time_step_rank(c, h, keys[0])
+    bias = c.flag(keys[3], default=False)
+    state = c.dim(keys[1], default=16)
+    kernel = c.dim(keys[2], default=4)
     return Module(
         f"{name}Mixer",
         A_log=Weight(inner, state),

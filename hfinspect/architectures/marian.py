@@ -15,14 +15,16 @@ def _own_table(c: ModelConfig, s: seq2seq.Seq2Seq) -> tuple[bool, Dim]:
 
 
 def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
-    tree, (apart, size) = seq2seq.model(c, s), _own_table(c, s)
+    tree = seq2seq.model(c, s)
+    (apart, size) = _own_table(c, s)
     table = "shared.weight" if c.tied() and not apart else None
     tree.adding(decoder=seq2seq.stack(c, s, 1, tied_to=table, size=size))
     return tree.without("shared").adding(encoder=seq2seq.stack(c, s, 0)) if apart else tree
 
 
 def _translation(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
-    root, (apart, size) = seq2seq.conditional_generation(c, s), _own_table(c, s)
+    root = seq2seq.conditional_generation(c, s)
+    (apart, size) = _own_table(c, s)
     if apart:
         head = seq2seq.lm_head(c, s, "model.decoder.embed_tokens.weight", size)
         root.adding(final_logits_bias=Buffer(1, size, kind="lm_head"), lm_head=head)

@@ -14,7 +14,8 @@ from ..trees import modules as nn
 
 _NAME = "Mask2Former"
 #: How many of the backbone's maps attention looks at, and points of each.
-_LEVELS, _POINTS = 3, 4
+_LEVELS = 3
+_POINTS = 4
 hidden = size("hidden_dim", "hidden_size", default=256)
 
 
@@ -26,7 +27,8 @@ def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.
     usual = {"model_type": "swin", "out_features": [f"stage{i}" for i in range(1, 5)], **more}
     section = c.section("backbone_config", default=usual)
     network, sizes = backbone(section, default_type="swin", least=_LEVELS)
-    d, at = c.dim(width, default=256), f"{name}PixelDecoderEncoder"
+    d = c.dim(width, default=256)
+    at = f"{name}PixelDecoderEncoder"
     to = in_groups(c, d, width)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     inner = c.dim("encoder_feedforward_dim", default=1024)
@@ -52,7 +54,8 @@ def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.
 
 def mask_head(c: ModelConfig, d: int, name: str, block: str) -> nn.Module:
     """Three linear layers from a query to the weights of its mask."""
-    at, out = Component.HEAD, c.dim("mask_feature_size", default=256)
+    at = Component.HEAD
+    out = c.dim("mask_feature_size", default=256)
     layers = [
         nn.Sequential(nn.Linear(d, width, component=at), nn.Activation(act), class_name=block)
         for width, act in ((d, "ReLU"), (d, "ReLU"), (out, "Identity"))
@@ -62,14 +65,17 @@ def mask_head(c: ModelConfig, d: int, name: str, block: str) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     keys = "feature_size", "mask_feature_size", "feature_strides"
-    d, inputs = hidden(c), c.dim("feature_size", default=256)
+    d = hidden(c)
+    inputs = c.dim("feature_size", default=256)
     apart = int(inputs) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = nn.Conv(inputs, d, 1, component=Component.PROJECTOR) if apart else nn.Sequential()
     embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
-    queries, inner = c.dim("num_queries", default=100), c.dim("dim_feedforward", default=2048)
+    queries = c.dim("num_queries", default=100)
+    inner = c.dim("dim_feedforward", default=2048)
     heads(c, "num_attention_heads", d, "hidden_dim")
-    self_attn, normed = clip_attention(f"{_NAME}Attention", d), nn.LayerNorm(d)
+    self_attn = clip_attention(f"{_NAME}Attention", d)
+    normed = nn.LayerNorm(d)
     act = activation(c.text("activation_function", default="relu"))
     layer = {"self_attn": self_attn, "activation_fn": act, "self_attn_layer_norm": normed}
     layer |= {"cross_attn": multihead_attention(d), "cross_attn_layer_norm": normed}

@@ -29,7 +29,8 @@ def model(c: ModelConfig) -> Module:
         values = {**section.file_values, "model_type": "maskformer-swin", **four}
         section = ModelConfig(values, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
-    wide, mask = c.dim("fpn_feature_size", default=256), c.dim("mask_feature_size", default=256)
+    wide = c.dim("fpn_feature_size", default=256)
+    mask = c.dim("mask_feature_size", default=256)
     to = in_groups(c, wide, "fpn_feature_size")
     block = partial(to, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     finer = [Module(f"{_NAME}FPNLayer", proj=to(size), block=block(wide)) for size in sizes[-2::-1]]
@@ -38,7 +39,8 @@ def model(c: ModelConfig) -> Module:
     drawn = Conv(wide, mask, 3, component=Component.PROJECTOR)
     pyramid = Module(f"{_NAME}PixelDecoder", fpn=fpn, mask_projection=drawn)
     level = Module(f"{_NAME}PixelLevelModule", encoder=network, decoder=pyramid)
-    detr_config, d = _decoder(c), width(_decoder(c))
+    detr_config = _decoder(c)
+    d = width(_decoder(c))
     layers = renamed(detr.layers(detr_config, "decoder"), "Detr", f"{_NAME}Detr")
     projection = Conv(sizes[-1], d, 1, component=Component.PROJECTOR)
     queries = Module(

@@ -33,20 +33,24 @@ def transformer(c: ModelConfig) -> Module:
 def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
     """What thins frames out further, or brings them back; nothing at the codec's own rate.
     Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride."""
-    hop, rate = sound.hop(c, "upsampling_ratios"), int(c.dim("sampling_rate"))
+    hop = sound.hop(c, "upsampling_ratios")
+    rate = int(c.dim("sampling_rate"))
     before = math.ceil(rate / hop)
     after = c.number("frame_rate", "_frame_rate", default=rate / (hop * 2))
     if not 0 < after <= before:
         raise c.error("frame_rate", after, "above 0 and at most the codec's own rate")
     if after == before:
         return None
-    h, stride, groups = c.dim("hidden_size"), int(before / after), c.dim("upsample_groups")
+    h = c.dim("hidden_size")
+    stride = int(before / after)
+    groups = c.dim("upsample_groups")
     c.divided(h, groups, "hidden_size", "upsample_groups")
     return conv(h, h, 2 * stride, up=up, stride=stride, bias=False, groups=groups if up else 1)
 
 
 def alone(c: ModelConfig) -> Module:
-    speaks, more = transformer(c), _resampler(c, up=True)
+    speaks = transformer(c)
+    more = _resampler(c, up=True)
     last = sound.decoder(c, "Mimi", conv, "Model")
     parts = {"upsample": more, "decoder_transformer": speaks, "decoder": last}
     return Module("MimiDecoderModel", parts, part="audio")
@@ -55,14 +59,18 @@ def alone(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     first = c.count("num_semantic_quantizers")
     count = c.count("num_quantizers", minimum=int(first))
-    size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
-    inner, to = c.dim("vector_quantization_hidden_dimension"), Component.EMBEDDING
+    size = c.dim("codebook_size")
+    width = c.dim("codebook_dim")
+    h = c.dim("hidden_size")
+    inner = c.dim("vector_quantization_hidden_dimension")
+    to = Component.EMBEDDING
     sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}
     codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
     layer = Module("MimiVectorQuantization", codebook=codebook)
     project = partial(Conv, kernel=1, dims=1, bias=False, component=to)
     into, out = (project(h, inner), project(inner, h)) if inner != h else (None, None)
-    name, quantizers = "MimiResidualVectorQuantizer", dict[str, Module]()
+    name = "MimiResidualVectorQuantizer"
+    quantizers = dict[str, Module]()
     for kind, books in {"semantic": first, "acoustic": count - first}.items():
         layers = Layers([layer] * int(books))
         module = Module(name, layers=layers, input_proj=into, output_proj=out)

@@ -11,7 +11,9 @@ _NORMS = "input", "post_attention", "token", "hidden"
 
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module | None]:
     """A Qwen2 layer behind a projection of the last hidden state and the next token's embedding."""
-    h, block, norm = d.width(c), d.layer(d, c, "dense"), d.norm(d, c, d.width(c))
+    h = d.width(c)
+    block = d.layer(d, c, "dense")
+    norm = d.norm(d, c, d.width(c))
     layer = Module(
         "MiMoMTPLayers",
         dict.fromkeys((f"{at}_layernorm" for at in _NORMS), norm),

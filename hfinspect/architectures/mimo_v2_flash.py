@@ -10,11 +10,14 @@ from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight, Wind
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: object) -> Module:
-    h, bias = d.width(c), c.flag("attention_bias", default=False)
+    h = d.width(c)
+    bias = c.flag("attention_bias", default=False)
     slides = says(kind, "sliding_attention")
-    heads, groups = d.size(c, "num_attention_heads"), c.dim("num_key_value_heads", default=4)
+    heads = d.size(c, "num_attention_heads")
+    groups = c.dim("num_key_value_heads", default=4)
     kv = groups * 2 if slides else groups
-    dim, value = c.dim("head_dim", default=192), c.dim("v_head_dim", default=128)
+    dim = c.dim("head_dim", default=192)
+    value = c.dim("v_head_dim", default=128)
     return Module(
         "MiMoV2FlashAttention",
         q_proj=Linear(h, heads * dim, bias=bias, kind="query"),

@@ -38,8 +38,10 @@ def vision_model(c: ModelConfig, *, first: bool) -> Module:
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
     """Q queries of the text's width H attend to patches of width V: Q·H + V·H + 5·H² weights.
     ``fixed``: positions of the queries are kept, a parameter that is not trained."""
-    h, queries = c.dim("hidden_size", default=2304), c.dim("query_num", default=64)
-    attention, norm = multihead_attention(h), LayerNorm(h, eps=1e-6)
+    h = c.dim("hidden_size", default=2304)
+    queries = c.dim("query_num", default=64)
+    attention = multihead_attention(h)
+    norm = LayerNorm(h, eps=1e-6)
     attention.component = None  # a connector's
     return Module(
         "Resampler",
@@ -57,7 +59,8 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    version, first = str(c.raw("version")), not c.has("version", "vision_config")
+    version = str(c.raw("version"))
+    first = not c.has("version", "vision_config")
     if not first and version not in _TEXT:
         raise c.uncatalogued(f"a minicpmv config of version {version[:20]}")
     width = Dim(1152) if first else c.section("vision_config").dim("hidden_size", default=1152)

@@ -8,7 +8,9 @@ from ..trees import Activation, LayerNorm, ModelConfig, Module, ModuleList
 def _merger(c: ModelConfig) -> Module:
     h = c.section("vision_config").dim("hidden_size", default=768)
     out = c.section("text_config").dim("hidden_size", default=4096)
-    act, name, wide = Activation("GELU", "approximate='none'"), "MiniCPMV4_6DownsampleMLP", h * 4
+    act = Activation("GELU", "approximate='none'")
+    name = "MiniCPMV4_6DownsampleMLP"
+    wide = h * 4
     again, last = (
         two_linears(name, c, wide, wide, to, act=act, pre_norm=LayerNorm(wide, eps=1e-6))
         for to in (h, out)

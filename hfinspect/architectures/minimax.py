@@ -15,8 +15,10 @@ def _heads(d: Decoder, c: ModelConfig) -> Heads:
 
 
 def _lightning(d: Decoder, c: ModelConfig, _kind: str) -> Module:
-    h, heads = d.width(c), _heads(d, c)
-    width, block = heads.query * heads.dim, c.dim("block_size", default=256)
+    h = d.width(c)
+    heads = _heads(d, c)
+    width = heads.query * heads.dim
+    block = c.dim("block_size", default=256)
     return Module(
         "MiniMaxLightningAttention",
         norm=RMSNorm(width, class_name="MiniMaxRMSNorm"),

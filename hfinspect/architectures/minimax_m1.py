@@ -8,7 +8,8 @@ from ..trees import Component, Linear, ModelConfig, Module
 
 def _lightning(d: Decoder, c: ModelConfig) -> Module:
     """5·H·(h·d) weights and a norm over all heads: every head has keys and values of its own."""
-    h, heads = d.width(c), d.heads(c)
+    h = d.width(c)
+    heads = d.heads(c)
     width = heads.query * heads.dim
     return Module(
         f"{d.name}LightningAttention",

@@ -17,17 +17,21 @@ from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
-_SPARSE, _INNER = "minimax_m3_sparse", size("dense_intermediate_size", default=12288)
+_SPARSE = "minimax_m3_sparse"
+_INNER = size("dense_intermediate_size", default=12288)
 
 
 def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     """Attention that picks blocks of keys; the nested spelling of its sizes wins, as in the config
     class."""
-    block, heads, h = grouped(d, c), d.heads(c), d.width(c)
+    block = grouped(d, c)
+    heads = d.heads(c)
+    h = d.width(c)
     older = c.section("sparse_attention_config")
     count = older.dim("sparse_num_index_heads", default=c.dim("index_n_heads", default=4))
     width = older.dim("sparse_index_dim", default=c.dim("index_head_dim", default=128))
-    outputs, kv = {"q_proj": count * width, "k_proj": width}, heads.kv * heads.dim
+    outputs = {"q_proj": count * width, "k_proj": width}
+    kv = heads.kv * heads.dim
     parts = {at: Linear(h, out, bias=False, kind="indexer") for at, out in outputs.items()}
     parts |= {at: d.norm(d, c, width) for at in ("q_norm", "k_norm")}
     apart = {f"index_{at}": part for at, part in parts.items()}
@@ -37,7 +41,8 @@ def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
 
 
 def _dense(h: Dim, inner: Dim, *, split: bool, kind: str | None = None) -> Module:
-    block, names = gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind), ("gate_proj", "up_proj")
+    block = gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind)
+    names = ("gate_proj", "up_proj")
     if split:
         return block
     return joined(block.without("act_fn"), names, "gate_up_proj", kind or "gate_up")
@@ -45,7 +50,9 @@ def _dense(h: Dim, inner: Dim, *, split: bool, kind: str | None = None) -> Modul
 
 def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     counts = m.counts("num_local_experts", "num_experts", default=128, minimum=1)
-    h, count, block = d.width(c), counts(c), m.mixtral(counts, 4, "MLP")(d, c)
+    h = d.width(c)
+    count = counts(c)
+    block = m.mixtral(counts, 4, "MLP")(d, c)
     if split:
         bias = Buffer(count, dtype="F32", component=Component.ROUTER)
         block.adding(e_score_correction_bias=bias)
@@ -65,7 +72,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
             return layer_types(c, layers, lambda _: usual, key=key)
         return tuple(words[flag] for flag in older.flags(flags, count=layers))
 
-    full, section = "full_attention", c.section("sparse_attention_config")
+    full = "full_attention"
+    section = c.section("sparse_attention_config")
     attends = listed("layer_types", full, section, "sparse_attention_freq", full, _SPARSE)
     feeds = listed("mlp_layer_types", "sparse", c, "moe_layer_freq", "dense", "sparse")
     return list(zip(attends, feeds, strict=True))
@@ -91,13 +99,16 @@ def _decoder(*, split: bool) -> Decoder:
 
 
 #: Stacked, as a save of the text tower alone has it, and apart, as the composite's.
-_STACKED, _SPLIT = _decoder(split=False), _decoder(split=True)
+_STACKED = _decoder(split=False)
+_SPLIT = _decoder(split=True)
 
 
 def _model(c: ModelConfig) -> Module:
     """A projector goes patch by patch to the text's width, then from a square of patches to one."""
-    text, vision = c.section("text_config"), c.section("vision_config")
-    wide, inner = _SPLIT.width(text), c.dim("projector_hidden_size", default=6144)
+    text = c.section("text_config")
+    vision = c.section("vision_config")
+    wide = _SPLIT.width(text)
+    inner = c.dim("projector_hidden_size", default=6144)
     side = vision.dim("spatial_merge_size", default=2)
     joining = projector(
         f"{_NAME}MultiModalProjector",
@@ -107,16 +118,19 @@ def _model(c: ModelConfig) -> Module:
         merge_act=activation("gelu"),
         merge_linear_2=Linear(inner, wide),
     )
-    tower, words = builder(f"{_NAME}VisionModel")(vision), _SPLIT.named(f"{_NAME}TextModel", text)
+    tower = builder(f"{_NAME}VisionModel")(vision)
+    words = _SPLIT.named(f"{_NAME}TextModel", text)
     parts = {"vision_tower": tower, "multi_modal_projector": joining, "language_model": words}
     return Module(f"{_NAME}Model", dict(parts))
 
 
 def _generation(c: ModelConfig) -> Module:
     """The same as the Hub's files spell it; tied where the outer or the inner config says so."""
-    model, text = _model(c), c.section("text_config")
+    model = _model(c)
+    text = c.section("text_config")
     tower, single, decoder = (model.inside(name) for name in model.children)
-    embeddings, layers = tower.inside("embeddings"), tower.children.pop("layers")
+    embeddings = tower.inside("embeddings")
+    layers = tower.children.pop("layers")
     embeddings.children = {"patch_embedding": embeddings["proj"]}
     tower.adding(encoder=Module(f"{_NAME}VisionEncoder", layers=layers))
     names = ("linear_1", "act", "linear_2")

@@ -46,11 +46,13 @@ def _scaling(heads: Dim) -> Module:
 def _attention(d: Decoder, c: ModelConfig, kind: LayerKind) -> Module:
     """The latent (keys) and the rotary part of the one key head (values) are what is kept. The
     indexer is DeepSeek-V3.2's, which reads the hidden states in place of the query's latent."""
-    h, bias = d.width(c), c.flag("attention_bias", default=False)
+    h = d.width(c)
+    bias = c.flag("attention_bias", default=False)
     _, seeks, turns, owns = kind
     s = latent_sizes(c, heads=64, query_rank=None, plain=64)
     rotary, plain = (s.rotary, s.plain) if turns else (Dim(0), s.plain + s.rotary)
-    row, seeker = KeysValues(s.kv_rank, rotary, heads=1, latent=True), None
+    row = KeysValues(s.kv_rank, rotary, heads=1, latent=True)
+    seeker = None
     if seeks:
         seeker = indexer(c, d.name, h, replace(s, query_rank=h), heads=32)
         scaling = _scaling(c.dim("index_n_heads", default=32))
@@ -96,7 +98,8 @@ TEXT = Decoder(
 
 
 def _text(c: ModelConfig) -> Module:
-    model, turned = TEXT.model(c), c.dim("qk_rope_head_dim", default=64, minimum=0)
+    model = TEXT.model(c)
+    turned = c.dim("qk_rope_head_dim", default=64, minimum=0)
     share = c.section("rope_parameters").number("partial_rotary_factor", default=1.0)
     half = (turned if share == 1 else Dim(int(turned * share))) // 2
     # A buffer until the release REVISED, in files of the same name and shape.
@@ -110,9 +113,11 @@ def _text(c: ModelConfig) -> Module:
 
 
 def _model(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config", default=VISION), c.section("text_config")
+    vision = c.section("vision_config", default=VISION)
+    text = c.section("text_config")
     tower = auto_model(vision.of_type("pixtral"), default_type="pixtral", part="vision")
-    family, width = MISTRAL3.like("MistralLarge4"), tower_width(tower)
+    family = MISTRAL3.like("MistralLarge4")
+    width = tower_width(tower)
     projector = MISTRAL3.projector(family, c, width, TEXT.width(text))
     parts = {"vision_tower": respelled(tower, _TOWER), "multi_modal_projector": projector}
     return Module("MistralLarge4Model", {**parts, "language_model": respelled(_text(text), _OWN)})
@@ -120,10 +125,12 @@ def _model(c: ModelConfig) -> Module:
 
 def _generation(c: ModelConfig) -> Module:
     """The same parts as Mistral's own code names them, the text model's at the root."""
-    text, root = c.section("text_config"), _model(c)
+    text = c.section("text_config")
+    root = _model(c)
     linears = {"linear_1": "w_in", "linear_2": "w_out"}
     joined = respelled(root.inside("multi_modal_projector"), linears)
-    norm, merger = joined.inside("norm"), joined.inside("patch_merger")
+    norm = joined.inside("norm")
+    merger = joined.inside("patch_merger")
     norm.part = "projector"
     tied_to = "tok_embeddings.weight" if c.tied(default=False) else None
     names = {"embed_tokens": "tok_embeddings", "rotary_emb": "lerope"}

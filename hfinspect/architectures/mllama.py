@@ -12,7 +12,8 @@ _width = size("hidden_size", default=1280)
 
 
 def _vision_layers(c: ModelConfig, count: Dim, *, gated: bool = False) -> Module:
-    h, inner = _width(c), c.dim("intermediate_size", default=5120)
+    h = _width(c)
+    inner = c.dim("intermediate_size", default=5120)
     norm = LayerNorm(h, eps=c.number("norm_eps", default=1e-5))
     heads = c.dim("attention_heads", "num_attention_heads", default=16)
     layer = Module(
@@ -30,7 +31,8 @@ def _vision_layers(c: ModelConfig, count: Dim, *, gated: bool = False) -> Module
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
     """A table with one row per aspect ratio that the tiles of an image can form, eight unless
     listed, and one for none: a vector for each of its tiles."""
-    listed, rows = c.raw("supported_aspect_ratios"), Dim(8 + 1)
+    listed = c.raw("supported_aspect_ratios")
+    rows = Dim(8 + 1)
     if isinstance(listed, list):
         definition = "supported aspect ratios of tiles"
         rows = Dim(len(listed), "aspect_ratios", definition=definition) + 1
@@ -41,12 +43,16 @@ def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
 
 
 def _vision_model(c: ModelConfig) -> Module:
-    h, patch = _width(c), c.dim("patch_size", default=14)
-    side, table = c.dim("image_size", default=448) // patch, Component.EMBEDDING
-    places, gate = side * side + 1, Weight(1, kind="gate")
+    h = _width(c)
+    patch = c.dim("patch_size", default=14)
+    side = c.dim("image_size", default=448) // patch
+    table = Component.EMBEDDING
+    places = side * side + 1
+    gate = Weight(1, kind="gate")
     ratio = Module("MllamaPrecomputedAspectRatioEmbedding", gate=gate, component=table)
     ratio.adding(embedding=_tile_positions(c, 1))
-    layers, more = c.count("num_hidden_layers", default=32), c.count("num_global_layers", default=8)
+    layers = c.count("num_hidden_layers", default=32)
+    more = c.count("num_global_layers", default=8)
     return Module(
         "MllamaVisionModel",
         class_embedding=Weight(h, component=table, kind="class_token"),
@@ -109,7 +115,8 @@ def _causal(c: ModelConfig, *, head: bool = True) -> Module:
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     width = vision.dim("vision_output_dim", default=7680)
     return {
         "vision_model": _vision_model(vision),

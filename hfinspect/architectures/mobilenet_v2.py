@@ -18,7 +18,8 @@ _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 32
 def _scaled(
     c: ModelConfig, width: int, key: str = "depth_multiplier", by: float = 1.0, name: str = "width"
 ) -> Dim:
-    ratio, divisor = ratio_of(c, key, default=by), c.dim("depth_divisible_by", default=8)
+    ratio = ratio_of(c, key, default=by)
+    divisor = c.dim("depth_divisible_by", default=8)
     least = int(c.dim("min_depth", default=8))
     channels = multiple(round(int(width) * ratio), int(divisor), least)
     text = f"{key} = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
@@ -45,7 +46,8 @@ def _last(c: ModelConfig) -> Dim:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    widths, wide = [_scaled(c, size) for size in _WIDTHS], _scaled(c, 32)
+    widths = [_scaled(c, size) for size in _WIDTHS]
+    wide = _scaled(c, 32)
     stem = {"first_conv": _conv(c, c.dim("num_channels", default=3), wide, 3)}
     if not c.flag("first_layer_is_expansion", default=True):
         stem["expand_1x1"] = _conv(c, wide, wide)
@@ -62,7 +64,8 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
 
 def _segments(c: ModelConfig) -> Module:
     """DeepLabV3+'s head over the last block (the widest convolution is unused)."""
-    inputs, plain = _scaled(c, 320), c.with_values(hidden_act="relu")
+    inputs = _scaled(c, 320)
+    plain = c.with_values(hidden_act="relu")
     convs = {"conv_pool": inputs, "conv_aspp": inputs, "conv_projection": 512}
     head = {name: _conv(plain, width, 256) for name, width in convs.items()}
     head["classifier"] = Module(f"{_NAME}ConvLayer", convolution=Conv(256, c.num_labels, 1))

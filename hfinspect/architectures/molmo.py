@@ -24,7 +24,8 @@ def _key_width(d: s.NamedDecoder, c: ModelConfig) -> Dim:
 
 
 _wide = size("intermediate_size", default=22016)  # gate and up together
-_normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.lm_head)
+_normed = s.flagged("attention_layer_norm")
+_head = s.where(s.unless("weight_tying"), s.lm_head)
 
 
 def _words(d: s.NamedDecoder, c: ModelConfig) -> Module:
@@ -62,7 +63,9 @@ _TEXT = OLMO.like(
 def vision_backbone(c: ModelConfig) -> Module:
     """Molmo 2's tower with a class token and a norm before its layers, and what pools two of them
     like it."""
-    width, h, inner = VISION.dim("hidden_size"), _TEXT.width(c), _TEXT.inner(c, _TEXT.width(c))
+    width = VISION.dim("hidden_size")
+    h = _TEXT.width(c)
+    inner = _TEXT.inner(c, _TEXT.width(c))
     tower = renamed(vision_model(VISION), "Molmo2VisionModel", "VisionTransformer")
     tower.inside("patch_embedding").without("bias")
     token = Weight(width, component=Component.EMBEDDING, kind="class_token")

@@ -50,7 +50,8 @@ TEXT = Decoder(
 
 def _text(c: ModelConfig, *, alone: bool = True) -> Module:
     """The decoder with a table in two parts, which are halves of it in a save of it alone."""
-    vocab, more = TEXT.size(c, "vocab_size"), c.dim("additional_vocab_size", default=128, minimum=0)
+    vocab = TEXT.size(c, "vocab_size")
+    more = c.dim("additional_vocab_size", default=128, minimum=0)
     first, second = ((vocab + more + 1) // 2, (vocab + more) // 2) if alone else (vocab, more)
     rows = {"embedding": first, "new_embedding": second}
     tables = {name: Weight(n, TEXT.width(c), kind="token") for name, n in rows.items() if n}
@@ -82,10 +83,12 @@ def adapter(c: ModelConfig, read: int) -> Module:
     both = builder(f"{_NAME}Adapter")(ModelConfig(values, c.path))
     both.inside("image_projector").part = "projector"
     count = Dim(read, "vit_layers", definition="number of vit_layers")
-    inputs, pooling = c.dim("hidden_size", default=1152) * count, both.inside("image_pooling_2d")
+    inputs = c.dim("hidden_size", default=1152) * count
+    pooling = both.inside("image_pooling_2d")
     for name in ("q_proj", "k_proj", "v_proj"):
         linear = pooling.inside(name)
-        rows, bias = linear.tensor().shape[0], "bias" in linear.children
+        rows = linear.tensor().shape[0]
+        bias = "bias" in linear.children
         pooling.children[name] = Linear(inputs, rows, bias, kind=linear.kind)
     return respelled(both, _VISION)
 

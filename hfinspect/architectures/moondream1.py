@@ -15,7 +15,8 @@ _two = partial(two_layer_mlp, "ModuleDict")
 
 
 def text_model(c: ModelConfig) -> Module:
-    width, vocab = c.dim("dim", default=2048), c.dim("vocab_size", default=51200)
+    width = c.dim("dim", default=2048)
+    vocab = c.dim("vocab_size", default=51200)
     heads = c.dim("n_heads", default=32)
     kv = c.dim("n_kv_heads", default=heads) * c.divided(width, heads, "dim", "n_heads")
     block = _dict(
@@ -32,9 +33,12 @@ def text_model(c: ModelConfig) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    width, patch = c.dim("enc_dim", default=1152), c.dim("enc_patch_size", default=14)
-    side, pixels = c.dim("crop_size", default=378) // patch, c.dim("in_channels", default=3)
-    inner, out = c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048)
+    width = c.dim("enc_dim", default=1152)
+    patch = c.dim("enc_patch_size", default=14)
+    side = c.dim("crop_size", default=378) // patch
+    pixels = c.dim("in_channels", default=3)
+    inner = c.dim("proj_inner_dim", default=8192)
+    out = c.dim("proj_out_dim", default=2048)
     block = _dict(
         ln1=LayerNorm(width),
         attn=fused_attention("ModuleDict", width),
@@ -54,8 +58,10 @@ def vision_model(c: ModelConfig) -> Module:
 
 def region_model(c: ModelConfig) -> Module:
     """Coordinates and sizes as Fourier features into the text's width, and back to bins."""
-    width, inner = c.dim("dim", default=2048), c.dim("inner_dim", default=8192)
-    point, size = c.dim("coord_feat_dim", default=256), c.dim("size_feat_dim", default=512)
+    width = c.dim("dim", default=2048)
+    inner = c.dim("inner_dim", default=8192)
+    point = c.dim("coord_feat_dim", default=256)
+    size = c.dim("size_feat_dim", default=512)
     return _dict(
         coord_features=Weight(1, point // 2),
         size_features=Weight(2, size // 2),

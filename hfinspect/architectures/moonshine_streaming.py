@@ -13,16 +13,20 @@ _MAX_FRAME = 1_000_000  # a second of the highest rate of recordings
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size", default=320), c.dim("intermediate_size", default=1280)
-    rate, time = c.number("sample_rate", default=16000), c.number("frame_ms", default=5.0)
-    samples, name = round(rate * time / 1000.0), f"{_NAME}Encoder"
+    h = c.dim("hidden_size", default=320)
+    inner = c.dim("intermediate_size", default=1280)
+    rate = c.number("sample_rate", default=16000)
+    time = c.number("frame_ms", default=5.0)
+    samples = round(rate * time / 1000.0)
+    name = f"{_NAME}Encoder"
     if not 1 <= samples <= _MAX_FRAME:
         raise c.error("frame_ms", time, f"frames of 1 to {_MAX_FRAME:,} samples")
     frame = named(samples, "frame_length", "sample_rate * frame_ms / 1000, rounded")
     # Kernel and stride are those of the class.
     causal = partial(Conv, kernel=5, dims=1, stride=2, class_name=f"{_NAME}CausalConv1d")
     norm = Module(f"{_NAME}LayerNorm", gamma=Weight(h), component=Component.NORM)
-    heads, bias = grouped_heads(c, h, heads=8, kv=8), c.flag("attention_bias", default=False)
+    heads = grouped_heads(c, h, heads=8, kv=8)
+    bias = c.flag("attention_bias", default=False)
     mlp = plain_mlp(f"{name}MLP", h, inner, act=c.text("hidden_act", default="gelu"))
     parts = {"self_attn": grouped_attention(f"{name}Attention", h, heads, bias=bias), "mlp": mlp}
     parts |= dict.fromkeys(("input_layernorm", "post_attention_layernorm"), norm)

@@ -10,7 +10,8 @@ from ..trees import Component, Dropout, Linear, ModelConfig, Module
 
 def gated(c: ModelConfig, name: str, first: str, second: str, **more: Module) -> Module:
     """Gate and up in one matrix without a bias, and a second one back: 3·H·I + H."""
-    h, inner = hidden(c), c.dim("intermediate_size")
+    h = hidden(c)
+    inner = c.dim("intermediate_size")
     return Module(
         name,
         {

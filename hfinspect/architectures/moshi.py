@@ -10,13 +10,16 @@ from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """Llama's, each matrix in a module of its own."""
-    block, name = grouped(d, c), f"{d.name}Linear"
+    block = grouped(d, c)
+    name = f"{d.name}Linear"
     return block.adding(**{at: Module(name, linear=x) for at, x in block.children.items()})
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("ffn_dim", default=d.intermediate_size)
-    half, both = c.divided(inner, 2, "ffn_dim", "ffn_dim"), Linear(h, inner, False, kind="gate_up")
+    h = d.width(c)
+    inner = c.dim("ffn_dim", default=d.intermediate_size)
+    half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
+    both = Linear(h, inner, False, kind="gate_up")
     return plain_mlp(f"{d.name}GatingMLP", h, half, act=d.act(c), bias=False).adding(fc1=both)
 
 
@@ -43,8 +46,10 @@ def causal(c: ModelConfig) -> Module:
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    codec, depth = c.section("audio_encoder_config"), c.section("depth_decoder_config")
-    books, h = c.count("num_codebooks", default=8, minimum=1), MOSHI.width(c)
+    codec = c.section("audio_encoder_config")
+    depth = c.section("depth_decoder_config")
+    books = c.count("num_codebooks", default=8, minimum=1)
+    h = MOSHI.width(c)
     sounds = c.dim("audio_vocab_size", default=codec.dim("codebook_size", default=2048))
     if c.has("depth_decoder_config"):  # sizes that both decoders have are the large one's
         shared = {"input_size": h, "num_codebooks": books, "audio_vocab_size": sounds}

@@ -47,11 +47,14 @@ _ATTENTIONS = {
 
 
 def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    h, head, options = d.width(c), d.head(c), c.section("attn_config")
+    h = d.width(c)
+    head = d.head(c)
+    options = c.section("attn_config")
     form = options.word("attn_type", *_ATTENTIONS)
     kv = options.dim("kv_n_heads") * head if form.startswith("grouped") else head
     kv = h if form.startswith("multihead") else kv
-    normed, joined = options.flag("qk_ln", default=False), 3 * h if kv is h else h + 2 * kv
+    normed = options.flag("qk_ln", default=False)
+    joined = 3 * h if kv is h else h + 2 * kv
     return Module(
         _ATTENTIONS[form],
         Wqkv=Linear(h, joined, bias=d.biased(c), kind="qkv"),

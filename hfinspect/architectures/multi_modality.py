@@ -18,7 +18,8 @@ _SIGLIP = {
 
 def vision_tower(c: ModelConfig) -> Module:
     """``cls`` CLIPVisionTower, which is a SigLIP; HybridVisionTower (with SAM) is not known."""
-    kind, params = c.text("cls", default="CLIPVisionTower"), c.section("params")
+    kind = c.text("cls", default="CLIPVisionTower")
+    params = c.section("params")
     name = params.text("model_name", default="siglip_large_patch16_384") or ""
     if kind != "CLIPVisionTower" or name not in _SIGLIP:
         raise c.uncatalogued(f"the vision tower {kind} of {name}"[:80])
@@ -42,8 +43,10 @@ _SPELLED = {
 
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
     vq, top = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
-    width, inner = top.dim("n_embed", default=2048), top.dim("image_token_embed", default=2048)
-    codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
+    width = top.dim("n_embed", default=2048)
+    inner = top.dim("image_token_embed", default=2048)
+    codes = vq.dim("image_token_size", default=16384)
+    code = vq.dim("n_embed", default=8)
     codec = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
     codec.inside("quantize").adding(codebook_used=Buffer(65536))
     renamed(renamed(codec.called("VQModel"), "ConvDown", "Down"), "ConvUp", "Up")

@@ -33,9 +33,11 @@ TEXT = Decoder(
 
 def model(d: Decoder, c: ModelConfig) -> Module:
     """Tower, decoder, and what leads from merged patches to the width of the text."""
-    name, text = d.name.removesuffix("Text"), c.section("text_config")
+    name = d.name.removesuffix("Text")
+    text = c.section("text_config")
     width = c.dim("projector_hidden_size", default=4096)
-    inputs, names = c.dim("out_hidden_size", default=6144), ("fc1", "act", "fc2")
+    inputs = c.dim("out_hidden_size", default=6144)
+    names = ("fc1", "act", "fc2")
     adapter = two_linears(f"{name}VisionAdapter", c, inputs, width, width, bias=False, names=names)
     return Module(
         f"{name}Model",

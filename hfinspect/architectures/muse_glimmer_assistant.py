@@ -15,8 +15,10 @@ TEXT = LLAMA.like(
 
 
 def _model(c: ModelConfig) -> Module:
-    h, layers = TEXT.width(c), c.dims("target_layer_ids", default=(1, 13, 25, 37, 49), minimum=0)
-    norm, fc = TEXT.norm(TEXT, c, h), Linear(h * len(layers), h, bias=False)
+    h = TEXT.width(c)
+    layers = c.dims("target_layer_ids", default=(1, 13, 25, 37, 49), minimum=0)
+    norm = TEXT.norm(TEXT, c, h)
+    fc = Linear(h * len(layers), h, bias=False)
     parts = {"fc": fc, "output_norm_enc": norm}
     joining = Module(f"{_NAME}ContextProjection", dict(parts), component=Component.PROJECTOR)
     return Module(f"{_NAME}Model", layers=TEXT.layers(c), norm=norm, encoder=joining)

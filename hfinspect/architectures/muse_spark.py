@@ -16,7 +16,8 @@ _scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     """Experts between two projections, from the model's width to theirs and back."""
-    h, width = d.width(c), c.dim("moe_hidden_size", default=4096)
+    h = d.width(c)
+    width = c.dim("moe_hidden_size", default=4096)
     count = c.count("num_local_experts", default=256)
     inner = c.dim("moe_intermediate_size", default=4096)
     used = (min(int(c.count("num_experts_per_tok", default=8)), int(count)), int(count))
@@ -63,8 +64,10 @@ _TEXT = muse_glimmer.TEXT.like(
 
 
 def _model(c: ModelConfig) -> Module:
-    root, audio = muse_glimmer.model(_TEXT, c), c.section("audio_config")
-    heard, width = audio.dim("out_hidden_size", default=8192), _TEXT.width(c.section("text_config"))
+    root = muse_glimmer.model(_TEXT, c)
+    audio = c.section("audio_config")
+    heard = audio.dim("out_hidden_size", default=8192)
+    width = _TEXT.width(c.section("text_config"))
     if heard != width:
         raise audio.error("out_hidden_size", int(heard), f"the text's width, {int(width)}")
     return root.adding(audio_tower=builder("MuseSparkAudioModel")(audio))

@@ -8,9 +8,11 @@ from .encoder_decoder import width_of
 
 def joined(c: ModelConfig, name: str) -> Module:
     """The parts of a class, with a projection of texts where their width is another."""
-    texts, decoder = c.section("text_encoder"), c.section("decoder")
+    texts = c.section("text_encoder")
+    decoder = c.section("decoder")
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
-    inputs, width = width_of(texts, encoder, last=True), decoder.dim("hidden_size", default=1024)
+    inputs = width_of(texts, encoder, last=True)
+    width = decoder.dim("hidden_size", default=1024)
     return Module(
         f"{name}ForConditionalGeneration",
         text_encoder=encoder,

@@ -8,7 +8,8 @@ from .musicgen import joined
 
 
 def generation(c: ModelConfig) -> Module:
-    built, notes = joined(c, "MusicgenMelody"), c.dim("num_chroma", default=12)
+    built = joined(c, "MusicgenMelody")
+    notes = c.dim("num_chroma", default=12)
     for layer in each_module(built.inside("decoder")):
         if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"

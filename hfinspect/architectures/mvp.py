@@ -8,8 +8,10 @@ from .bart import BART
 
 def _prompt(c: ModelConfig, s: seq2seq.Seq2Seq, layers: int) -> Module:
     """Vectors for each layer's keys and values, made from a table by two matrices."""
-    d, inner = seq2seq.width(c, s), c.dim("prompt_mid_dim", default=800)
-    length, at = c.dim("prompt_length", default=100), Component.ATTENTION
+    d = seq2seq.width(c, s)
+    inner = c.dim("prompt_mid_dim", default=800)
+    length = c.dim("prompt_length", default=100)
+    at = Component.ATTENTION
     wide = Linear(inner, layers * 2 * d)
     return Module(
         "MvpPrompt",

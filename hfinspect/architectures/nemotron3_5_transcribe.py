@@ -25,7 +25,8 @@ _FLOATS = {name: f"_fp32_params.{name}" for name in ("A_log", "D", "dt_bias")}
 
 
 def audio_model(c: ModelConfig) -> Module:
-    asr, diarization = c.section("asr_config"), c.section("diarization_config")
+    asr = c.section("asr_config")
+    diarization = c.section("diarization_config")
     return Module(
         f"{_NAME}AudioModel",
         asr_encoder=builder(f"{_NAME}AsrAudioModel")(asr),
@@ -42,8 +43,10 @@ def _nemo(root: Module) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    audio, section = c.section("audio_config"), c.section("text_config", default=TEXT)
-    heard, tower = audio.section("asr_config").dim("hidden_size", default=1280), audio_model(audio)
+    audio = c.section("audio_config")
+    section = c.section("text_config", default=TEXT)
+    heard = audio.section("asr_config").dim("hidden_size", default=1280)
+    tower = audio_model(audio)
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
     when = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
@@ -58,12 +61,18 @@ def model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    root, words = model(c), c.section("word_timestamp_config")
-    tower, when = root.inside("audio_tower"), root.inside("word_timestamp_encoder")
-    diarization, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
-    h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
-    upsample, head = when.inside("upsampler"), Component.HEAD
-    width, tokens = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
+    root = model(c)
+    words = c.section("word_timestamp_config")
+    tower = root.inside("audio_tower")
+    when = root.inside("word_timestamp_encoder")
+    diarization = tower.inside("diarization_model")
+    section = c.section("text_config", default=TEXT)
+    h = section.dim("hidden_size", default=4096)
+    vocab = section.dim("vocab_size", default=131072)
+    upsample = when.inside("upsampler")
+    head = Component.HEAD
+    width = words.dim("hidden_size", default=1280)
+    tokens = words.dim("vocab_size", default=23863)
     classes = Conv(width, tokens, 1, dims=1, component=head)
     sorting = Module(
         "SortformerModules",
@@ -83,7 +92,8 @@ def generation(c: ModelConfig) -> Module:
     names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     text = respelled(root.inside("language_model"), names)
     timing = {"transformer": when.without("upsampler"), "upsample": upsample}
-    upsample.component, timing["decoder_layers"] = head, Sequential(classes)
+    upsample.component = head
+    timing["decoder_layers"] = Sequential(classes)
     return Module(
         f"{_NAME}ForConditionalGeneration",
         llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),

@@ -5,13 +5,17 @@ from ..layers.blocks import size
 from ..trees import Component, ModelConfig, builder, register_pair
 from ..trees.modules import Activation, Conv, Linear, Module, Weight
 
-_NAME, _ENDING = "Nemotron3Diarization", "ForAudioFrameClassification"
-_heard, _width = size("hidden_size", default=512), size("hidden_size", default=192)
+_NAME = "Nemotron3Diarization"
+_ENDING = "ForAudioFrameClassification"
+_heard = size("hidden_size", default=512)
+_width = size("hidden_size", default=192)
 
 
 def model(c: ModelConfig) -> Module:
-    head, audio = c.section("head_config"), c.section("audio_config")
-    heard, width = _heard(audio), _width(head)
+    head = c.section("head_config")
+    audio = c.section("audio_config")
+    heard = _heard(audio)
+    width = _width(head)
     if (own_width := head.dim("audio_hidden_size", default=512)) != heard:
         raise head.error("audio_hidden_size", int(own_width), f"{int(heard)}")
     conv = Conv(width, head.dim("subsampling_factor", default=8) * width, 3, dims=1)
@@ -25,7 +29,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def frames(c: ModelConfig) -> Module:
-    width, speakers = _width(head := c.section("head_config")), head.dim("num_speakers", default=8)
+    width = _width(head := c.section("head_config"))
+    speakers = head.dim("num_speakers", default=8)
     parts = {"dense": Linear(width, width), "out_proj": Linear(width, speakers)}
     parts["act_fn"] = Activation("ReLU")
     return Module(

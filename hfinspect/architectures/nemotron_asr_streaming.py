@@ -9,14 +9,18 @@ from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 from . import parakeet
 
-_NAME, _LATER = "NemotronAsrStreaming", "Nemotron3_5Asr"
+_NAME = "NemotronAsrStreaming"
+_LATER = "Nemotron3_5Asr"
 _ENCODER = "nemotron_asr_streaming_encoder"
 
 
 def encoder(c: ModelConfig) -> Module:
-    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
-    stride, bands = c.dim("subsampling_conv_stride"), int(c.dim("num_mel_bins"))
-    steps, h = int(c.dim("subsampling_factor")).bit_length() - 1, c.dim("hidden_size")
+    channels = c.dim("subsampling_conv_channels")
+    kernel = c.dim("subsampling_conv_kernel_size")
+    stride = c.dim("subsampling_conv_stride")
+    bands = int(c.dim("num_mel_bins"))
+    steps = int(c.dim("subsampling_factor")).bit_length() - 1
+    h = c.dim("hidden_size")
     for _ in range(steps):  # padding of kernel - 1 + stride - 1 (subsampling_out_hidden_size)
         bands = (bands + int(stride) - 2) // int(stride) + 1
     causal = partial(Conv, stride=stride, class_name=f"{_NAME}EncoderCausalConv2D")
@@ -38,9 +42,11 @@ def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
 
 def prompted(c: ModelConfig) -> Module:
     h = c.section("encoder_config").dim("hidden_size", default=1024)
-    inner, hot = c.dim("prompt_intermediate_size", default=2048), c.dim("num_prompts", default=128)
+    inner = c.dim("prompt_intermediate_size", default=2048)
+    hot = c.dim("num_prompts", default=128)
     parts = {"linear_1": Linear(h + hot, inner), "act": Activation("ReLU")}
-    parts["linear_2"], to = Linear(inner, h), Component.PROJECTOR
+    parts["linear_2"] = Linear(inner, h)
+    to = Component.PROJECTOR
     prompt = Module(f"{_LATER}PromptProjector", parts, component=to)
     return rnnt(c, _LATER, 13088).adding(prompt_projector=prompt)
 

@@ -39,13 +39,15 @@ def _kinds(c: ModelConfig, pattern: str, default: tuple[str, ...], *keys: str) -
 
 def _mamba(d: s.NamedDecoder, c: ModelConfig) -> Module:
     inner = _MIXER.heads(c) * c.dim("mamba_head_dim", default=64)
-    act, norm = c.text("mamba_hidden_act", default="silu"), "NemotronHRMSNormGated"
+    act = c.text("mamba_hidden_act", default="silu")
+    norm = "NemotronHRMSNormGated"
     return _MIXER("NemotronHMamba2Mixer", c, d.width(c), norm=norm, inner=inner, act=act)
 
 
 def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     """attention_bias is a key of the config that the class does not read."""
-    query, kv = c.dim("num_attention_heads", default=32), c.dim("num_key_value_heads", default=8)
+    query = c.dim("num_attention_heads", default=32)
+    kv = c.dim("num_key_value_heads", default=8)
     heads = Heads(query, kv, c.dim("head_dim", default=128))
     return grouped_attention("NemotronHAttention", d.width(c), heads)
 
@@ -62,12 +64,14 @@ def _mlp(c: ModelConfig, width: Dim, inner: Dim, kind: str | None = None) -> Mod
 
 
 def _moe(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    h, bias = d.width(c), c.flag("mlp_bias", default=False)
+    h = d.width(c)
+    bias = c.flag("mlp_bias", default=False)
     count = c.count("n_routed_experts", "num_local_experts", default=8, minimum=1)
     latent = c.optional_dim("moe_latent_size")
     expert = _mlp(c, latent or h, c.dim("moe_intermediate_size", default=7688), "expert")
     shared = c.dim("moe_shared_expert_intermediate_size", default=7688)
-    per_token, same = c.count("num_experts_per_tok", default=2), Activation("Identity")
+    per_token = c.count("num_experts_per_tok", default=2)
+    same = Activation("Identity")
     return Module(
         "NemotronHMoE",
         experts=experts(count, per_token, expert, class_name="NemotronHExperts"),
@@ -100,7 +104,8 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
 
 def _predictor(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
     """``mtp``: a small stack per predicted token, projections at its start, a norm at its end."""
-    steps, default = int(c.count("num_nextn_predict_layers", default=0)), ("full_attention", "moe")
+    steps = int(c.count("num_nextn_predict_layers", default=0))
+    default = ("full_attention", "moe")
     kinds = _kinds(c, "mtp_hybrid_override_pattern", default, "mtp_layers_block_type")
     if not steps or not kinds:
         return None

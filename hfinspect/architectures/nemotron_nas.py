@@ -20,13 +20,15 @@ def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module |
     """What the search left of ``attention`` or ``mlp``: nothing, one matrix, or all of it."""
     if block.flag("no_op", default=False):
         return None
-    h, attends = d.width(c), part == "attention"
+    h = d.width(c)
+    attends = part == "attention"
     if block.flag("replace_with_linear", default=False):
         name, at = ("Attention", "linear_attn") if attends else ("MLP", "linear_mlp")
         matrix = Linear(h, h, bias=c.flag(f"{part}_bias", default=False))
         return Module(f"DeciLMLinear{name}", {at: matrix}, component=Component(part))
     if attends:
-        query, group = d.size(c, "num_attention_heads"), block.dim("n_heads_in_group")
+        query = d.size(c, "num_attention_heads")
+        group = block.dim("n_heads_in_group")
         kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
         return _attention(d, c, Heads(query, kv, c.dim("head_dim", default=h // query)))
     inner = block.optional_dim("intermediate_size")
@@ -64,7 +66,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: Dim | int | None) -> Module:
     else:
         query = d.size(c, "num_attention_heads")
         heads = Heads(query, kind, d.width(c) // query) if isinstance(kind, Dim) else d.heads(c)
-        attention, mlp = _attention(d, c, heads), d.mlp(d, c)
+        attention = _attention(d, c, heads)
+        mlp = d.mlp(d, c)
     return Module(
         "DeciLMDecoderLayer",
         input_layernorm=d.norm(d, c, d.width(c)) if attention else None,

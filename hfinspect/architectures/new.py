@@ -16,7 +16,8 @@ _SIZES = {"vocab_size": 30528, "type_vocab_size": 1, "max_position_embeddings": 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     root = renamed(builder("GteModel")(c), "Gte", "New")
     root.adding(pooler=encoders.pooler(c, "New") if pooling else None)
-    h, packed = hidden(c), c.flag("pack_qkv", default=True)
+    h = hidden(c)
+    packed = c.flag("pack_qkv", default=True)
     kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
     for block in list(each_module(root)):
         if "qkv_proj" in block.children and not packed:

@@ -12,8 +12,10 @@ from .m2m_100 import M2M100
 
 
 def _layer(sparse: bool, c: ModelConfig, s: seq2seq.Seq2Seq, side: str) -> Module:
-    d, inner = seq2seq.width(c, s), c.dim(f"{side}_ffn_dim", default=4096)
-    norm, drop = seq2seq.norm(c, s), Dropout(c.number("activation_dropout", default=0.0))
+    d = seq2seq.width(c, s)
+    inner = c.dim(f"{side}_ffn_dim", default=4096)
+    norm = seq2seq.norm(c, s)
+    drop = Dropout(c.number("activation_dropout", default=0.0))
     second = side == "decoder"
     attend = seq2seq.attention(c, s, int(second))
     mlp = Module(

@@ -24,24 +24,28 @@ _SYNONYMS = {
 
 def _mlp(c: ModelConfig) -> Module:
     """Gated, but where the config names an activation without a gate."""
-    h, inner = hidden(c), c.dim("intermediate_size")
+    h = hidden(c)
+    inner = c.dim("intermediate_size")
     first = c.flag("mlp_fc1_bias", default=False)
     up = Linear(h, inner, bias=first, kind="up")
     down = Linear(inner, h, bias=c.flag("mlp_fc2_bias", default=False), kind="down")
     act = c.text("activation_function", default="swiglu") or ""
     parts = {"fc1": up, "activation": activation(act), "fc2": down}
     if act.endswith("glu"):
-        gate, act_fn = Linear(h, inner, bias=first, kind="gate"), activation(c.text("hidden_act"))
+        gate = Linear(h, inner, bias=first, kind="gate")
+        act_fn = activation(c.text("hidden_act"))
         parts = {"fc12": gate, "fc11": up, "fc2": down, "act_fn": act_fn}
     return Module("NomicBertMLP", dict(parts), component=Component.MLP)
 
 
 def _experts(c: ModelConfig, count: Dim) -> Module:
     """All experts' matrices in one, both of shape (n·I, H); one bias after their sum."""
-    h, inner = hidden(c), c.dim("intermediate_size")
+    h = hidden(c)
+    inner = c.dim("intermediate_size")
     active = (min(int(c.dim("moe_top_k", default=1)), int(count)), int(count))
     matrix = Weight(count * inner, h, kind="expert", active=active)
-    both, scores = Module("NomicExpertMLP", w1=matrix, w2=matrix), Linear(h, count, bias=False)
+    both = Module("NomicExpertMLP", w1=matrix, w2=matrix)
+    scores = Linear(h, count, bias=False)
     router = Module("NomicRouter", layer=scores, component=Component.ROUTER)
     experts = Module("NomicExperts", bias=Weight(h), mlp=both)
     return Module("NomicMoELayer", router=router, experts=experts, component=Component.MLP)
@@ -55,7 +59,8 @@ def _layer(c: ModelConfig, mlp: Module) -> Module:
 def _stack(_e: Encoder, c: ModelConfig) -> Module:
     """Every ``moe_every_n_layers``-th layer, beginning with the second, is a mixture."""
     number = c.count("num_hidden_layers")
-    every, count = c.count("moe_every_n_layers", default=0), c.count("num_experts", default=0)
+    every = c.count("moe_every_n_layers", default=0)
+    count = c.count("num_experts", default=0)
     dense = _layer(c, _mlp(c))
     mixed = _layer(c, _experts(c, count)) if every and count else dense
     rows = (mixed if every and i % every == 1 else dense for i in range(int(number)))
@@ -65,7 +70,8 @@ def _stack(_e: Encoder, c: ModelConfig) -> Module:
 def _released_words(c: ModelConfig) -> Module:
     """The head of the released code: biases only where the MLP has them, and none of its own next
     to them."""
-    h, bias = hidden(c), c.flag("mlp_fc1_bias", default=False)
+    h = hidden(c)
+    bias = c.flag("mlp_fc1_bias", default=False)
     table = "bert.embeddings.word_embeddings.weight"
     dense = Linear(h, h, bias=bias, kind="transform")
     transform = Module("NomicBertPredictionHeadTransform", dense=dense, layer_norm=norm(c))

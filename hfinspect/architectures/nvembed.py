@@ -15,7 +15,8 @@ def _text(c: ModelConfig) -> Module:
 
 def latent_attention(c: ModelConfig) -> Module:
     """The latents' width is the tokens' own in every release."""
-    width, outer = c.dim("latent_dim", default=4096), c.dim("hidden_dim", default=4096)
+    width = c.dim("latent_dim", default=4096)
+    outer = c.dim("hidden_dim", default=4096)
     inner = c.dim("cross_dim_head", default=4096) * c.dim("num_cross_heads", default=8)
     attention = Module(
         "Attention",

@@ -9,14 +9,18 @@ from ..trees import Component, Linear, ModelConfig, Module, RMSNorm, State, Weig
 
 
 def _delta_net(d: Decoder, c: ModelConfig) -> Module:
-    h, usual = d.width(c), c.dim("num_attention_heads", default=30)
+    h = d.width(c)
+    usual = c.dim("num_attention_heads", default=30)
     key_heads = c.dim("linear_num_key_heads", default=usual)
     heads = c.dim("linear_num_value_heads", default=usual)
-    width, how = int(0.75 * int(h) / int(key_heads)), "int(0.75 · hidden_size / key heads)"
+    width = int(0.75 * int(h) / int(key_heads))
+    how = "int(0.75 · hidden_size / key heads)"
     key_dim = c.dim("linear_key_head_dim", default=named(width, "linear_key_head_dim", how))
     value_dim = c.dim("linear_value_head_dim", default=2 * key_dim)
-    key, value = key_dim * key_heads, value_dim * heads
-    kernel, channels = c.dim("linear_conv_kernel_dim", default=4), int(key * 2 + value)
+    key = key_dim * key_heads
+    value = value_dim * heads
+    kernel = c.dim("linear_conv_kernel_dim", default=4)
+    channels = int(key * 2 + value)
     third = -(-channels // 3)
     sizes = {"q": third, "k": third, "v": channels - 2 * third}
     widths = {"q": key, "k": key, "v": value, "a": heads, "b": heads, "g": value}
@@ -43,7 +47,8 @@ def _delta_net(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     linear = kind == "linear_attention"
     norm_name = "attention_layer_norm" if linear else "post_feedforward_layernorm"
-    attention, name = None if linear else d.attention(d, c), "Linear" if linear else ""
+    attention = None if linear else d.attention(d, c)
+    name = "Linear" if linear else ""
     block = Module(f"OlmoHybrid{name}AttentionDecoderLayer", self_attn=attention, mlp=d.mlp(d, c))
     block.adding(**d.norms(c, *sorted(("feedforward_layer_norm", norm_name))))
     return block.adding(linear_attn=_delta_net(d, c) if linear else None)

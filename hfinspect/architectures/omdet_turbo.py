@@ -18,7 +18,8 @@ _boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def encoder(c: ModelConfig, maps: tuple[int, ...]) -> Module:
-    e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
+    e = _e(c)
+    inner = c.dim("encoder_dim_feedforward", default=2048)
     heads(c, "encoder_attention_heads", e)
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
     look = deformable.named_attention(_NAME, e)
@@ -36,7 +37,9 @@ def encoder(c: ModelConfig, maps: tuple[int, ...]) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    d, wide, two = c.dim("decoder_hidden_dim", default=256), _e(c), ("linear1", "linear2")
+    d = c.dim("decoder_hidden_dim", default=256)
+    wide = _e(c)
+    two = ("linear1", "linear2")
     heads(c, "decoder_num_heads", d, "decoder_hidden_dim")
     levels = c.count("num_feature_levels", default=3)
     points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)
@@ -46,12 +49,14 @@ def decoder(c: ModelConfig) -> Module:
     act = activation(c.text("decoder_activation", default="relu"))
     layer |= {"norm2": norm(c, d), **inner, "act": act, "norm3": norm(c, d)}
     block = Module(f"{_NAME}DeformableTransformerDecoderLayer", layer)
-    count, queries = c.count("decoder_num_layers", default=6), c.dim("num_queries", default=900)
+    count = c.count("decoder_num_layers", default=6)
+    queries = c.dim("num_queries", default=900)
     classes = c.dim("class_embed_dim", default=512)
     widths = c.dims("vision_features_channels", default=(256, 256, 256))
     to = Linear(classes, d, component=Component.PROJECTOR)
     learned = c.flag("learn_initial_query", default=False)
-    scores, boxes = Linear(classes, d, component=Component.HEAD), _boxes((d, d, d, 4))
+    scores = Linear(classes, d, component=Component.HEAD)
+    boxes = _boxes((d, d, d, 4))
     task = c.dim("task_encoder_hidden_dim", default=1024)
     mlp = two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=two)
     normed = Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes))
@@ -78,7 +83,8 @@ def model(c: ModelConfig) -> Module:
     if section.kind == "timm_backbone":
         if not section.has("backbone"):
             raise section.missing("backbone")
-        name, channels = str(section.raw("backbone")), section.dim("num_channels", default=3)
+        name = str(section.raw("backbone"))
+        channels = section.dim("num_channels", default=3)
         network = Module("TimmBackbone", _backbone=maps_of_timm(section, name, int(channels)))
     else:
         usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}

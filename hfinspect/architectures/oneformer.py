@@ -24,9 +24,13 @@ def _mlp(sizes: list[int], component: Component) -> nn.Module:
 
 def decoder(c: ModelConfig) -> nn.Module:
     """Layers in which queries first read the task, and in which they look at the picture."""
-    d, conv_width, part = _hidden(c), c.dim("conv_dim", default=256), f"{_NAME}TransformerDecoder"
+    d = _hidden(c)
+    conv_width = c.dim("conv_dim", default=256)
+    part = f"{_NAME}TransformerDecoder"
     heads(c, "num_attention_heads", d, "hidden_dim")
-    plain, look, normed = clip_attention(f"{_NAME}Attention", d), multihead_attention(d), norm(c, d)
+    plain = clip_attention(f"{_NAME}Attention", d)
+    look = multihead_attention(d)
+    normed = norm(c, d)
     feed = up_down(d, c.dim("dim_feedforward", default=2048), "linear1", "linear2")
     cross = nn.Module(f"{part}CrossAttentionLayer", multihead_attn=look, norm=normed)
     selves = nn.Module(f"{part}SelfAttentionLayer", self_attn=plain, norm=normed)
@@ -51,8 +55,10 @@ def decoder(c: ModelConfig) -> nn.Module:
 
 
 def text_mapper(c: ModelConfig) -> nn.Module:
-    at, d = "text_encoder", c.dim("text_encoder_width", default=256)
-    deep, contexts = c.count(f"{at}_num_layers", default=6), c.count(f"{at}_n_ctx", default=16)
+    at = "text_encoder"
+    d = c.dim("text_encoder_width", default=256)
+    deep = c.count(f"{at}_num_layers", default=6)
+    contexts = c.count(f"{at}_n_ctx", default=16)
     length = c.dim(f"{at}_context_length", default=77)
     parts = {"self_attn": multihead_attention(d), "layer_norm1": norm(c, d)}
     parts |= {"mlp": nn.Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}), "layer_norm2": norm(c, d)}
@@ -77,7 +83,8 @@ def text_mapper(c: ModelConfig) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     """Its projections of the maps stand in a plain list: torch does not see them."""
-    d, training = _hidden(c), c.flag("is_training", default=False)
+    d = _hidden(c)
+    training = c.flag("is_training", default=False)
     task = _mlp([c.dim("task_seq_len", default=77), d, d], Component.HEAD)
     queries = nn.Module(
         f"{_NAME}TransformerModule",

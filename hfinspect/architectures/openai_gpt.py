@@ -32,7 +32,9 @@ _GPT = GPT2.like(
 
 def _double_heads(c: ModelConfig) -> Module:
     """Here the head's name is kept where both are tied, and the embedding's is left out."""
-    h, vocab, root = _GPT.width(c), _GPT.vocab(c), double_heads(_GPT, c)
+    h = _GPT.width(c)
+    vocab = _GPT.vocab(c)
+    root = double_heads(_GPT, c)
     table = Embedding(vocab, h, tied_to="lm_head.weight" if c.tied() else None)
     root.inside("transformer").adding(tokens_embed=table)
     return root.adding(lm_head=to_words(h, vocab))

@@ -10,7 +10,9 @@ from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 
 def _layer(d: s.NamedDecoder, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
-    h, head, normed = d.width(c), c.dim("head_dim", default=128), "normalize_qk_projections"
+    h = d.width(c)
+    head = c.dim("head_dim", default=128)
+    normed = "normalize_qk_projections"
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
     meaning = f"{ratio:g} times model_dim, rounded to a multiple of {divisor}"
     inner = named(min(multiple(ratio * int(h), divisor), MAX_DIM), f"ffn({ratio:g})", meaning)
@@ -38,7 +40,8 @@ def _layer(d: s.NamedDecoder, c: ModelConfig, query: Dim, kv: Dim, ratio: float)
 
 
 def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
-    count, heads = int(c.count("num_transformer_layers", default=12)), []
+    count = int(c.count("num_transformer_layers", default=12))
+    heads = []
     for key in ("num_query_heads", "num_kv_heads"):
         counts = c.dims(key)
         heads.append(counts * count if len(counts) == 1 else c.dims(key, count=count))

@@ -8,8 +8,11 @@ from .ernie4_5 import ERNIE
 
 def _projector(config: ModelConfig, hidden: Dim) -> Module:
     c = config.section("vision_config")
-    width, side = c.dim("hidden_size", default=1152), c.dim("spatial_merge_size", default=2)
-    joined, act, norm = width * side * side, Activation("GELUActivation"), LayerNorm(width)
+    width = c.dim("hidden_size", default=1152)
+    side = c.dim("spatial_merge_size", default=2)
+    joined = width * side * side
+    act = Activation("GELUActivation")
+    norm = LayerNorm(width)
     return two_linears("PaddleOCRProjector", c, joined, joined, hidden, act=act, pre_norm=norm)
 
 

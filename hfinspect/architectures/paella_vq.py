@@ -8,8 +8,11 @@ from ..trees import modules as nn
 
 
 def _mixing(width: Dim) -> nn.Module:
-    norm, inner, act = nn.LayerNorm(width, eps=1e-6, weight=False), 4 * width, nn.Activation("GELU")
-    pad, depthwise = nn.Activation("ReplicationPad2d"), nn.Conv(width, width, 3, groups=width)
+    norm = nn.LayerNorm(width, eps=1e-6, weight=False)
+    inner = 4 * width
+    act = nn.Activation("GELU")
+    pad = nn.Activation("ReplicationPad2d")
+    depthwise = nn.Conv(width, width, 3, groups=width)
     return nn.Module(
         "MixingResidualBlock",
         norm1=norm,
@@ -22,13 +25,16 @@ def _mixing(width: Dim) -> nn.Module:
 
 
 def model(c: ModelConfig) -> nn.Module:
-    latent, factor = c.dim("latent_channels", default=4), c.dim("up_down_scale_factor", default=2)
-    width, levels = c.dim("embed_dim", default=384), c.count("levels", default=2, minimum=1)
+    latent = c.dim("latent_channels", default=4)
+    factor = c.dim("up_down_scale_factor", default=2)
+    width = c.dim("embed_dim", default=384)
+    levels = c.count("levels", default=2, minimum=1)
     widths = [width // 2**i for i in reversed(range(levels))]
     inputs, outputs = (c.dim(f"{x}_channels", default=3) * factor**2 for x in ("in", "out"))
     deep = int(c.count("bottleneck_blocks", default=12))
     codes = nn.Embedding(c.dim("num_vq_embeddings", default=8192), latent, kind=None)
-    down, last = [_mixing(widths[0])], widths[-1]
+    down = [_mixing(widths[0])]
+    last = widths[-1]
     up = [nn.Sequential(nn.Conv(latent, last, 1)), *[_mixing(last)] * deep]
     for above, below in pairwise(widths):
         down += [nn.Conv(above, below, 4, stride=2), _mixing(below)]

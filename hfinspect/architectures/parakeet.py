@@ -18,7 +18,8 @@ _hidden = size("hidden_size", default=1024)
 
 def encoder(c: ModelConfig) -> nn.Module:
     """log2(factor) strided convolutions, all but the first depthwise and pointwise, and layers."""
-    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
+    channels = c.dim("subsampling_conv_channels")
+    kernel = c.dim("subsampling_conv_kernel_size")
     stride = c.dim("subsampling_conv_stride")
     times = int(c.dim("subsampling_factor")).bit_length() - 1
     bands = c.dim("num_mel_bins") // int(stride) ** times
@@ -29,7 +30,8 @@ def encoder(c: ModelConfig) -> nn.Module:
 
 
 def ctc(c: ModelConfig) -> nn.Module:
-    section, words = c.section("encoder_config"), c.dim("vocab_size", default=1025)
+    section = c.section("encoder_config")
+    words = c.dim("vocab_size", default=1025)
     make_conv = partial(nn.Conv, dims=1, component=Component.HEAD, kind="lm_head")
     head = make_conv(_hidden(section), words, 1, class_name="ParakeetEncoderCTCHead")
     heard = auto_model(section, default_type=_ENCODER)
@@ -40,10 +42,13 @@ def transducer(
     c: ModelConfig, name: str, *, vocab: int = 8193, timed: bool = False, encoder: str = _ENCODER
 ) -> nn.Module:
     """``timed``: the joint network chooses the length of a word as well."""
-    section, to = c.section("encoder_config"), Component.PROJECTOR
-    width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
+    section = c.section("encoder_config")
+    to = Component.PROJECTOR
+    width = c.dim("decoder_hidden_size", default=640)
+    words = c.dim("vocab_size", default=vocab)
     lengths = len(c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)) if timed else 0
-    outputs, joint = words + lengths if lengths else words, f"{name.replace('For', '')}JointNetwork"
+    outputs = words + lengths if lengths else words
+    joint = f"{name.replace('For', '')}JointNetwork"
     recurrent = lstm(width, c.count("num_decoder_layers", default=2))
     parts = {"embedding": nn.Embedding(words, width), "lstm": recurrent}
     parts["decoder_projector"] = nn.Linear(width, width, component=to)

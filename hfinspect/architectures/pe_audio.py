@@ -19,11 +19,15 @@ _ENCODER = LLAMA.like(f"{_NAME}Encoder", **config_defaults("pe_audio"), qk_norm=
 
 def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
-    h, codes, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
-    norm, name = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm"), f"{_NAME}Encoder"
+    h = _ENCODER.width(c)
+    codes = codec.dim("codebook_dim")
+    kind = Component.EMBEDDING
+    norm = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm")
+    name = f"{_NAME}Encoder"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
     block = Module(f"{_NAME}ConvBlock1d", steps)
-    first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
+    first = Weight(1, 1, h, component=kind, kind="class_token")
+    patches = f"{name}PatchEmbedder"
     residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)
     embeds = {"dac_encoder": dac.encoder(codec, name=f"{_NAME}Dac")}
     embeds["bottleneck"] = Conv(dac.hidden(codec), codes, 1, dims=1, component=kind)
@@ -40,7 +44,8 @@ def encoder(c: ModelConfig) -> Module:
 def model(c: ModelConfig, ending: str) -> Module:
     """``ending`` of the class; that which compares frame by frame has the same tensors."""
     text = c.section("text_config").with_defaults(**_TEXT).of_type("modernbert")
-    sound, width = c.section("audio_config"), text.dim("hidden_size")
+    sound = c.section("audio_config")
+    width = text.dim("hidden_size")
     number = Weight(1, component=Component.OTHER)
 
     def contrastive(size: Dim) -> Module:

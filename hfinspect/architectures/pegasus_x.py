@@ -12,7 +12,8 @@ def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> M
 
 def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
-    encoder, tokens = tree.inside("encoder"), c.dim("num_global_tokens", default=32)
+    encoder = tree.inside("encoder")
+    tokens = c.dim("num_global_tokens", default=32)
     for layer in each_module(encoder):
         if "self_attn" in layer.children:
             layer.adding(global_self_attn_layer_norm=seq2seq.norm(c, s))

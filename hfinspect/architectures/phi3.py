@@ -7,7 +7,8 @@ from ..trees import Component, Dropout, Linear, ModelConfig, Module
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for queries, keys and values together."""
-    h, heads = d.width(c), d.heads(c)
+    h = d.width(c)
+    heads = d.heads(c)
     width = heads.query * heads.dim
     return Module(
         f"{d.name}Attention",

@@ -11,7 +11,8 @@ from .phi3 import PHI3
 
 def image_embedding(c: ModelConfig) -> Module:
     """``image_dim_out`` is the width of the tower, which is CLIP-L; 2 by 2 patches are joined."""
-    h, options = PHI3.width(c), c.section("embd_layer")
+    h = PHI3.width(c)
+    options = c.section("embd_layer")
     wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
     plain = options.word("projection_cls", "mlp", "linear") == "linear"
     learned = options.flag("with_learnable_separator", default=True)
@@ -30,5 +31,6 @@ def model(c: ModelConfig) -> Module:
     return PHI3.named("Phi3VModel", c).adding(vision_embed_tokens=image_embedding(c))
 
 
-_NAME, _SOURCE = "Phi3VForCausalLM", "modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct"
+_NAME = "Phi3VForCausalLM"
+_SOURCE = "modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct"
 register_part("phi3_v", _NAME, causal_lm(_NAME, model), source=_SOURCE, prefix="model")

@@ -18,7 +18,8 @@ _projection = partial(Linear, component=Component.PROJECTOR)
 
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
-    heads, norm = c.dim("num_attention_heads", default=16), LayerNorm(h)
+    heads = c.dim("num_attention_heads", default=16)
+    norm = LayerNorm(h)
     width = heads * c.dim("head_dim", default=h // heads)
     inner = c.dim("intermediate_size", default=1536)
     forward = Module(
@@ -28,10 +29,13 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
         down_proj=Linear(inner, h, kind="down"),
         component=Component.MLP,
     )
-    outer, kernel = c.dim("ext_pw_out_channel", default=1024), c.dim("kernel_size", default=3)
+    outer = c.dim("ext_pw_out_channel", default=1024)
+    kernel = c.dim("kernel_size", default=3)
     middle = h * c.dim("depthwise_multiplier", default=1)
-    separable, bias = c.dim("depthwise_separable_out_channel", default=1024), Weight(1, outer, 1)
-    pointwise, glu = Conv(h, outer * 2, 1, dims=1), f"{_NAME}AudioGluPointWiseConv"
+    separable = c.dim("depthwise_separable_out_channel", default=1024)
+    bias = Weight(1, outer, 1)
+    pointwise = Conv(h, outer * 2, 1, dims=1)
+    glu = f"{_NAME}AudioGluPointWiseConv"
     convolution = Module(
         f"{_NAME}AudioConvModule",
         layer_norm=norm,
@@ -57,15 +61,19 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
 
 def audio_model(c: ModelConfig, layer: Callable[..., Module] = sound_layer) -> Module:
     """Convolutions halve time and frequency log2(time_reduction) times before the layers."""
-    h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
+    h = c.dim("hidden_size", default=1024)
+    bins = c.dim("input_size", default=80)
     channels = c.dim("nemo_conv_channels", default=1024)
     times = int(math.log2(c.dim("time_reduction", default=8)))
     halved = -(-int(bins) // 2**times)
     usual = named(halved, "nemo_final_size", "input_size halved log2(time_reduction) times")
     left = c.dim("nemo_final_size", default=usual)
-    far, both = c.dim("bias_max_distance", default=1000), c.flag("bias_symmetric", default=False)
-    heads, kind = c.dim("num_attention_heads", default=16), "relative_position"
-    mean, norm = dict.fromkeys(("global_mean", "global_invstd"), Buffer(bins)), Component.NORM
+    far = c.dim("bias_max_distance", default=1000)
+    both = c.flag("bias_symmetric", default=False)
+    heads = c.dim("num_attention_heads", default=16)
+    kind = "relative_position"
+    mean = dict.fromkeys(("global_mean", "global_invstd"), Buffer(bins))
+    norm = Component.NORM
     table = Embedding(far if both else far * 2, heads, component=Component.ATTENTION, kind=kind)
     relative = Module(f"{_NAME}AudioRelativeAttentionBias", bias_values=table)
     return Module(
@@ -83,7 +91,9 @@ def audio_model(c: ModelConfig, layer: Callable[..., Module] = sound_layer) -> M
 
 
 def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    h, vision, audio = d.width(c), c.section("vision_config"), c.section("audio_config")
+    h = d.width(c)
+    vision = c.section("vision_config")
+    audio = c.section("audio_config")
     width = vision.dim("hidden_size", default=1152)
     inputs = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
     sound = {"encoder": audio_model(audio)}

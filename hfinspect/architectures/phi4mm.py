@@ -23,7 +23,8 @@ def _adapted(c: ModelConfig, linear: Module | Parameter) -> Module | Parameter:
     if not isinstance(linear, Module) or not linear.kind:
         return linear
     out, inner = map(exact, linear.tensor().shape)
-    low, high = Module("ModuleDict"), Module("ModuleDict")
+    low = Module("ModuleDict")
+    high = Module("ModuleDict")
     for name, usual in {"vision": 256, "speech": 320}.items():
         rank = c.section(f"{name}_lora").dim("r", default=usual)
         low.children[name] = Linear(inner, rank, bias=False)
@@ -43,7 +44,8 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     """The converted form's, its MLPs (one and the same module) in a row of modules."""
     block = respelled(phi4_multimodal.sound_layer(c, h), _ATTENTION)
     mlp = block.inside("feed_forward_in")
-    gated, down = mlp.inside("gate_up_proj"), mlp.inside("down_proj")
+    gated = mlp.inside("gate_up_proj")
+    down = mlp.inside("down_proj")
     if not c.flag("bias_in_glu", default=True):
         gated.without("bias")
     linear = Module("GLULinear", linear=gated, glu_act=Activation("GLU"))
@@ -71,8 +73,10 @@ def audio_embedding(c: ModelConfig, h: Dim) -> Module:
 
 
 def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    tower, h = ModelConfig({"hidden_size": 1152}), d.width(c)  # as in the model's code
-    width, audio = tower.dim("hidden_size"), audio_embedding(c, h)
+    tower = ModelConfig({"hidden_size": 1152})  # as in the model's code
+    h = d.width(c)
+    width = tower.dim("hidden_size")
+    audio = audio_embedding(c, h)
     image = Module(
         f"{_NAME}ImageEmbedding",
         img_processor=builder("Phi4MultimodalVisionModel")(tower),

@@ -12,7 +12,8 @@ def _vocab(c: ModelConfig) -> Dim:
     """Rounded up by the config class: 50304 and 51200 already are."""
     vocab = c.dim("vocab_size", default=50304)
     step = int(c.dim("pad_vocab_size_multiple", default=64))
-    meaning, size = f"vocab_size rounded up to a multiple of {step}", -(-int(vocab) // step) * step
+    meaning = f"vocab_size rounded up to a multiple of {step}"
+    size = -(-int(vocab) // step) * step
     return vocab if size == vocab else named(size, "padded_vocab", meaning)
 
 

@@ -34,9 +34,11 @@ def _acts(c: ModelConfig) -> Module:
 
 def _generation(c: ModelConfig) -> Module:
     expert = _acts(c)
-    words, h = expert.inside("embed_tokens"), expert.inside("embed_tokens").tensor().shape[1]
+    words = expert.inside("embed_tokens")
+    h = expert.inside("embed_tokens").tensor().shape[1]
     words.component = Component.HEAD  # as files call it
-    actions, states = c.dim("max_action_dim", default=32), c.dim("max_state_dim", default=32)
+    actions = c.dim("max_action_dim", default=32)
+    states = c.dim("max_state_dim", default=32)
     return Module(
         "PI0ForConditionalGeneration",
         action_out_proj=Linear(h, actions, component=Component.PROJECTOR),

@@ -7,7 +7,8 @@ from ..trees import Activation, Layers, ModelConfig, Module, RMSNorm, register_p
 
 
 def _model(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size", default=1024), c.dim("intermediate_size", default=4096)
+    h = c.dim("hidden_size", default=1024)
+    inner = c.dim("intermediate_size", default=4096)
     norm = RMSNorm(h, eps=1e-5, class_name="PixtralRMSNorm")
     layer = Module(
         "PixtralAttentionLayer",

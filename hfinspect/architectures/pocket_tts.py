@@ -15,9 +15,13 @@ latent = size("latent_dim", default=32)
 
 def flow_head(d: Decoder, c: ModelConfig, condition: int) -> nn.Module:
     """From a noisy frame, the decoder's state (``condition`` numbers by default) and the times."""
-    h, frame, norm = c.dim("hidden_size", default=512), latent(c), f"{d.name}FlowLayerNorm"
-    eps, act = c.number("rms_norm_eps", default=1e-5), c.text("hidden_act", default="silu")
-    sines, act_fn = c.dim("frequency_embedding_size", default=256), activation(act)
+    h = c.dim("hidden_size", default=512)
+    frame = latent(c)
+    norm = f"{d.name}FlowLayerNorm"
+    eps = c.number("rms_norm_eps", default=1e-5)
+    act = c.text("hidden_act", default="silu")
+    sines = c.dim("frequency_embedding_size", default=256)
+    act_fn = activation(act)
     time = nn.Module(
         f"{d.name}TimestepEmbedding",
         freqs=nn.Buffer(sines // 2),
@@ -71,7 +75,9 @@ def loss_weighting(d: Decoder, c: ModelConfig) -> nn.Module:
 def speech_model(c: ModelConfig, d: Decoder = POCKET, prompt: Dim | None = None) -> nn.Module:
     """The decoder, with matrices for a voice of ``prompt`` numbers (as many as a frame has, unless
     said) and for frames."""
-    root, h, kind = d.model(c), d.width(c), Component.PROJECTOR
+    root = d.model(c)
+    h = d.width(c)
+    kind = Component.PROJECTOR
     first = nn.Weight(latent(c), component=Component.EMBEDDING)
     root.children = {"bos_latent": first, **root.children}
     return root.adding(
@@ -81,7 +87,8 @@ def speech_model(c: ModelConfig, d: Decoder = POCKET, prompt: Dim | None = None)
 
 
 def generation(c: ModelConfig) -> nn.Module:
-    section, frames = c.section("flow_head_config"), nn.Buffer(latent(c))
+    section = c.section("flow_head_config")
+    frames = nn.Buffer(latent(c))
     return nn.Module(
         "PocketTTSForConditionalGeneration",
         model=speech_model(c),

@@ -16,8 +16,12 @@ _DEFAULTS = {**mimi.DEFAULTS, **config_defaults("pocket_tts_audio_tokenizer")}
 def _side(c: ModelConfig, side: str) -> Module:
     """A side of Mimi's under other names, and what thins frames out further or undoes it; what is
     convolutions there is one of three parts here. Source: frame_rate and encodec_frame_rate."""
-    h, stride, rate = c.dim("hidden_size"), c.dim("latent_stride"), int(c.dim("sampling_rate"))
-    hop, ears, at = sound.hop(c, "upsampling_ratios"), side == "Encoder", side.lower()
+    h = c.dim("hidden_size")
+    stride = c.dim("latent_stride")
+    rate = int(c.dim("sampling_rate"))
+    hop = sound.hop(c, "upsampling_ratios")
+    ears = side == "Encoder"
+    at = side.lower()
     seanet = (sound.encoder if ears else sound.decoder)(c, "Mimi", mimi.conv)
     parts = {f"{at}_seanet": seanet, f"{at}_transformer": mimi.transformer(c)}
     conv = partial(mimi.conv, h, kernel=2 * stride, stride=stride, bias=False)
@@ -37,7 +41,8 @@ def model(c: ModelConfig) -> Module:
     for key in ("encoder_config", "decoder_config"):
         if c.has(key):
             raise c.error(key, "a section", "absent, or null: the sizes stand outside")
-    deaf, mute = c.says("encoder_config"), c.says("decoder_config")
+    deaf = c.says("encoder_config")
+    mute = c.says("decoder_config")
     if deaf and mute:
         raise c.error("decoder_config", None, "an encoder, a decoder, or both")
     return Module(

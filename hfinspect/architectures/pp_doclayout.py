@@ -18,7 +18,8 @@ from . import rt_detr
 
 _NAME = "PPDocLayoutV"
 BuildModel = Callable[[ModelConfig, bool], Module]
-_H, _CONV = Component.HEAD, Component.CONV
+_H = Component.HEAD
+_CONV = Component.CONV
 
 
 def _denoising(c: ModelConfig) -> Module:
@@ -27,12 +28,16 @@ def _denoising(c: ModelConfig) -> Module:
 
 def reading_order(c: ModelConfig) -> Module:
     """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
-    name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**config_defaults("pp_doclayout"))
-    h, corner, size = hidden(c), c.dim("coordinate_size"), c.dim("shape_size")
+    name = f"{_NAME}2ReadingOrder"
+    c = c.with_defaults(**config_defaults("pp_doclayout"))
+    h = hidden(c)
+    corner = c.dim("coordinate_size")
+    size = c.dim("shape_size")
     boxes = embeddings(c, f"{_NAME}2Text", more=page_tables(c, corner, size))
     boxes.without("position_ids").adding(spatial_proj=Linear(4 * corner + 2 * size, h))
     layers = add_page_biases(c, encoder(c, name), along=False)
-    bins, heads = c.dim("relation_bias_embed_dim"), c.dim("num_attention_heads")
+    bins = c.dim("relation_bias_embed_dim")
+    heads = c.dim("num_attention_heads")
     compared = Conv(bins * 4, heads, 1, component=Component.ATTENTION)
     relation = Module(f"{_NAME}2PositionRelationEmbedding", pos_proj=compared)
     parts = {
@@ -55,7 +60,8 @@ def pointer(version: int, d: int, c: ModelConfig) -> Module:
 
 def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     """All maps at the finest's size, and masks that others are made of."""
-    name, e = f"{_NAME}3", c.dim("encoder_hidden_dim", default=256)
+    name = f"{_NAME}3"
+    e = c.dim("encoder_hidden_dim", default=256)
     inner, outer = c.dims("mask_feature_channels", default=(64, 64), least=2)[:2]
     strides = sorted(c.dims("feat_strides", default=(8, 16, 32), least=1))
     convolution = partial(conv_layer, name, kernel=3, act="silu")
@@ -85,9 +91,13 @@ def second(c: ModelConfig, detects: bool) -> Module:
 
 
 def third(c: ModelConfig, detects: bool) -> Module:
-    name, d, at = f"{_NAME}3", _d(c), "model." if detects else ""
-    base, tied = rt_detr.model(name, c), c.tied()
-    inward, count = base.inside("encoder_input_proj"), int(c.count("decoder_layers", default=6))
+    name = f"{_NAME}3"
+    d = _d(c)
+    at = "model." if detects else ""
+    base = rt_detr.model(name, c)
+    tied = c.tied()
+    inward = base.inside("encoder_input_proj")
+    count = int(c.count("decoder_layers", default=6))
     base.inside("encoder").adding(**mask_encoder(c))
     base.inside("decoder").adding(
         class_embed=label_scores(c, d, f"{at}enc_score_head" if tied else None),
@@ -105,16 +115,20 @@ def third(c: ModelConfig, detects: bool) -> Module:
 
 def fourth(c: ModelConfig, _whole: bool) -> Module:
     """Files keep the scores of order next to the decoder."""
-    name, d, count = f"{_NAME}4", _d(c), int(c.count("decoder_layers", default=6))
+    name = f"{_NAME}4"
+    d = _d(c)
+    count = int(c.count("decoder_layers", default=6))
     corners = c.dim("num_coords", default=10, minimum=10, maximum=10)
     base = rt_detr.model(name, c)
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):
         base.adding(denoising_class_embed=_denoising(c))
-    boxes, places = predictor(name, (d, d, d, corners)), predictor(name, (corners, 2 * d, d))
+    boxes = predictor(name, (d, d, d, corners))
+    places = predictor(name, (corners, 2 * d, d))
     scores = layer_heads(c, d, count, lambda *_: boxes)
     base.inside("decoder").adding(query_pos_head=places, **scores)
-    order, compared = ModuleList([Linear(d, d, component=_H)] * count), pointer(4, d, c)
+    order = ModuleList([Linear(d, d, component=_H)] * count)
+    compared = pointer(4, d, c)
     fusion = Module(f"{name}S2RFusion", a=Weight(1, kind="scale", component=Component.OTHER))
     base.adding(enc_bbox_head=boxes)
     for at in ("decoder_roor", "decoder"):
@@ -134,6 +148,7 @@ def network(name: str, build: BuildModel, first: int, detects: bool, c: ModelCon
 
 
 for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
-    prefix, kind = f"{_NAME}{version}", f"pp_doclayout_v{version}"
+    prefix = f"{_NAME}{version}"
+    kind = f"pp_doclayout_v{version}"
     detector, model = (partial(network, prefix, build, first, detects) for detects in (True, False))
     register_pair(kind, prefix, detector, model, "vision", ending="ForObjectDetection")

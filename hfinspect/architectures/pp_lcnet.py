@@ -49,7 +49,8 @@ def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
 
 def features(c: ModelConfig) -> tuple[Dim, ...]:
     """The width that is reported of each stage: not rounded, as the convolutions' are."""
-    scale, text = c.number("scale", default=1.0), ("int(scale * width)", "of the last block")
+    scale = c.number("scale", default=1.0)
+    text = ("int(scale * width)", "of the last block")
     widths = [blocks[-1][2] for blocks in stages(c, TYPES[str(c.kind)])]
     return tuple(width if scale == 1 else named(int(int(width) * scale), *text) for width in widths)
 
@@ -61,7 +62,8 @@ def act(c: ModelConfig) -> str:
 def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
     """A weight for each channel, from the mean of all: 2·C²/r weights and C/r + C biases."""
     reduced = channels // c.dim("reduction", default=4)
-    first, last = Conv(channels, reduced, 1), Conv(reduced, channels, 1)
+    first = Conv(channels, reduced, 1)
+    last = Conv(reduced, channels, 1)
     row = ModuleList([first, Activation("ReLU"), last, Activation("Hardsigmoid")])
     parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), "convolutions": row}
     module = Module(f"{name}SqueezeExcitationModule", parts, component=Component.CONV)
@@ -70,7 +72,9 @@ def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
 
 def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
     """V3 adds several convolutions of one size, one of a point and the input itself."""
-    kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
+    kernel = entry[0]
+    inputs = divisible(c, entry[1])
+    outputs = divisible(c, entry[2])
 
     def learned(outputs: Dim, kernel: int = 1, stride: int = 1, groups: int = 1) -> Module:
         same = int(inputs) == int(outputs) and int(stride) == 1
@@ -87,7 +91,8 @@ def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
 
     if name == "PPLCNetV3":
         count = c.count("conv_symmetric_num", default=4)
-        each, points = learned(inputs, kernel, entry[3], inputs), learned(outputs)
+        each = learned(inputs, kernel, entry[3], inputs)
+        points = learned(outputs)
     else:
         each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=act(c))
         points = conv_layer(name, inputs, outputs, 1, act=act(c))
@@ -97,7 +102,8 @@ def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     """V4's: without a norm where it neither widens nor shrinks."""
     kernel, inputs, outputs, stride, weighed = entry
-    same, to = int(inputs) == int(outputs) and int(stride) == 1, partial(conv_layer, name)
+    same = int(inputs) == int(outputs) and int(stride) == 1
+    to = partial(conv_layer, name)
     token = to(inputs, inputs, kernel, groups=inputs, learned=False)
     parts = {
         "token_conv": Conv(inputs, outputs, kernel, groups=inputs) if same else token,
@@ -110,7 +116,8 @@ def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
 
 
 def network(name: str, ending: str, c: ModelConfig) -> Module:
-    stage_entries, fourth = stages(c, name), name == "PPLCNetV4"
+    stage_entries = stages(c, name)
+    fourth = name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
     lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stage_entries]
     blocks = Layers(Module(f"{name}Block", {attribute: entries_of}) for entries_of in lists)
@@ -125,7 +132,8 @@ def network(name: str, ending: str, c: ModelConfig) -> Module:
     root = Module(f"{name}{ending}", encoder=encoder, part="vision")
     if ending == "Backbone":
         return root
-    wide, flat = c.dim("class_expand", default=1280), Activation("Flatten")
+    wide = c.dim("class_expand", default=1280)
+    flat = Activation("Flatten")
     last = Conv(divisible(c, stage_entries[-1][-1][2]), wide, 1, bias=False)
     root.adding(avg_pool=Activation("AdaptiveAvgPool2d"), last_convolution=last)
     return root.adding(act_fn=rectifier(act(c)), flatten=flat, head=classifier(wide, c.num_labels))

@@ -67,7 +67,8 @@ def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.
         name = f"{o.name}ResidualSqueezeExcitationLayer"
         return nn.Module(name, in_conv=conv, squeeze_excitation_block=weighed(outputs))
 
-    first, last = [residual(size, d, 1) for size in sizes], residual(d, d // 4, 3)
+    first = [residual(size, d, 1) for size in sizes]
+    last = residual(d, d // 4, 3)
     if not mobile:
         each = nn.Conv(d, d, c.dim("dilated_kernel_size", default=7), groups=d)
         last = separable(o.name, each, weighed(d // 4), nn.Conv(d, d // 4, 1, bias=False))
@@ -81,12 +82,14 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
     """Every stage at one width, a quarter of it down and up again, in windows of nine; then narrow
     convolutions of long, wide and square windows, of which the config lists what each is called
     with, the window first."""
-    d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
+    d = c.dim("neck_out_channels", default=o.width)
+    bias = "V6" in o.name
     backbone = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
     widths = _stage_widths(backbone)
     if backbone.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
         widths = backbone.dims("stage_out_channels", default=widths)
-    quarter, blocks = d // 4, c.section("intraclass_block_config")
+    quarter = d // 4
+    blocks = c.section("intraclass_block_config")
     count = c.count("intraclass_block_number", default=4)
     wide, side = (nn.Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
     smaller = nn.Conv(quarter, quarter, 3, stride=2, bias=False)
@@ -125,8 +128,10 @@ def map_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """Four times as large as the maps, one channel."""
     kernels = c.dims("kernel_list", default=(3, 2, 2), least=3)
     d = c.dim("neck_out_channels", default=o.width)
-    quarter, larger = d // 4, partial(nn.Conv, stride=2, transposed=True)
-    down, up = nn.Conv(d, quarter, kernels[0], bias=False), larger(quarter, quarter, kernels[1])
+    quarter = d // 4
+    larger = partial(nn.Conv, stride=2, transposed=True)
+    down = nn.Conv(d, quarter, kernels[0], bias=False)
+    up = larger(quarter, quarter, kernels[1])
     parts = {"conv_down": _normed(o, down, quarter), "conv_up": _normed(o, up, quarter)}
     return nn.Module(f"{o.name}Head", parts, conv_final=larger(quarter, 1, kernels[2]))
 
@@ -134,7 +139,8 @@ def map_head(o: Ocr, c: ModelConfig) -> nn.Module:
 def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """The same, and once more with the maps next to what came out."""
     quarter = c.dim("neck_out_channels", default=o.width) // 4
-    wide, act = nn.Conv(quarter + 1, quarter, 3, bias=False), c.text("hidden_act", default="relu")
+    wide = nn.Conv(quarter + 1, quarter, 3, bias=False)
+    act = c.text("hidden_act", default="relu")
     again = {"convolution_backbone": _normed(o, wide, quarter, act)}
     refined = nn.Module(f"{o.name}LocalModule", again, convolution_final=nn.Conv(quarter, 1, 1))
     first = map_head(o, c).called(f"{o.name}SegmentationHead")
@@ -152,18 +158,23 @@ def _last_width(o: Ocr, c: ModelConfig) -> Dim:
 
 
 def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
-    d, inputs, act = _width(c), _last_width(o, c), c.text("hidden_act", default="silu")
+    d = _width(c)
+    inputs = _last_width(o, c)
+    act = c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
     norm = nn.LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
-    sixth, reduced = "V6" in o.name, inputs // 8
+    sixth = "V6" in o.name
+    reduced = inputs // 8
     to = partial(conv_layer, o.name, act=act if sixth else "silu")
     if sixth:
         point = to(inputs, d, 1)
         convolutions = [point, point, to(d, d, kernel, groups=d)]
     else:
-        point, back = to(reduced, d, 1), [to(d, inputs, 1), to(2 * inputs, reduced, kernel)]
+        point = to(reduced, d, 1)
+        back = [to(d, inputs, 1), to(2 * inputs, reduced, kernel)]
         convolutions = [to(inputs, reduced, kernel), point, *back, point]
-    inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
+    inner = scaled(c, d, "mlp_ratio", default=2.0)
+    bias = c.flag("qkv_bias", default=True)
     heads(c, "num_attention_heads", d, "hidden_size")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
     look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
@@ -183,7 +194,8 @@ def line_head(o: Ocr, c: ModelConfig) -> nn.Module:
 
 
 def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
-    width, norm = _last_width(o, c), nn.BatchNorm(_last_width(o, c), dims=1)
+    width = _last_width(o, c)
+    norm = nn.BatchNorm(_last_width(o, c), dims=1)
     to = partial(nn.Conv, width, width, dims=1, bias=False)
     convs = {"conv1": to(5, groups=width), "norm1": norm, "conv2": to(1), "norm2": norm}
     scores = {"fc1": nn.Linear(width, _width(c)), "fc2": _characters(o, c)}
@@ -191,7 +203,8 @@ def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
 
 
 def model(o: Ocr, c: ModelConfig) -> nn.Module:
-    kind, more = o.section["model_type"], o.neck(o, c) if o.neck else {}
+    kind = o.section["model_type"]
+    more = o.neck(o, c) if o.neck else {}
     network = auto_class(section(o, c), "Backbone", default_type=kind, part="vision")
     return nn.Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
 
@@ -202,7 +215,8 @@ def with_head(o: Ocr, c: ModelConfig) -> nn.Module:
     return nn.Module(f"{o.name}For{o.task}", model=model(o, c), head=head, part="vision")
 
 
-_V4, mobile_neck = {"model_type": "pp_lcnet_v4"}, partial(small_neck, mobile=True)
+_V4 = {"model_type": "pp_lcnet_v4"}
+mobile_neck = partial(small_neck, mobile=True)
 _DET = "ObjectDetection"
 for model_type, ocr in {
     "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DET, mobile_neck),

@@ -6,7 +6,8 @@ from .depth_anything import estimator
 
 
 def model(c: ModelConfig) -> Module:
-    fused, parts = c.dim("fusion_hidden_size", default=64), dict[str, Module]()
+    fused = c.dim("fusion_hidden_size", default=64)
+    parts = dict[str, Module]()
     for i, inputs in enumerate((1, fused, fused), 1):
         parts[f"convolution{i}"] = Conv(inputs, fused, 3)
         parts |= {f"activation{i}": Activation("ReLU")} if i < 3 else {}

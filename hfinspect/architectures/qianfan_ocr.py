@@ -23,7 +23,8 @@ def _vision_model(c: ModelConfig) -> Module:
 def _model(c: ModelConfig, *, generates: bool = False) -> Module:
     """As in whole files: q, k and v of the tower in one matrix, norms of q and k where they are in
     memory, layers within a module of their own."""
-    text, vision = decoder(c, "qwen3"), c.section("vision_config")
+    text = decoder(c, "qwen3")
+    vision = c.section("vision_config")
     tower = internvl.as_released(_vision_model(vision))
     for block in each_module(tower):
         attention = block.children.get("attn")

@@ -58,10 +58,15 @@ s.NamedDecoder(
 def vision(c: ModelConfig) -> Module:
     """Qwen-VL's tower: ``visual`` has no defaults in the model's code, but for the number of
     queries, which are learned; their positions are a fixed grid as large as they are."""
-    width, out, patch = c.dim("width"), c.dim("output_dim", default=512), c.dim("patch_size")
-    queries, inner = c.dim("n_queries", default=256), scaled(c, width, "mlp_ratio", default=4)
-    side, names = isqrt(queries), ("c_fc", "c_proj")
-    norm, after = LayerNorm(width, eps=1e-6), LayerNorm(out, eps=1e-6)
+    width = c.dim("width")
+    out = c.dim("output_dim", default=512)
+    patch = c.dim("patch_size")
+    queries = c.dim("n_queries", default=256)
+    inner = scaled(c, width, "mlp_ratio", default=4)
+    side = isqrt(queries)
+    names = ("c_fc", "c_proj")
+    norm = LayerNorm(width, eps=1e-6)
+    after = LayerNorm(out, eps=1e-6)
     block = Module(
         "VisualAttentionBlock",
         ln_1=norm,

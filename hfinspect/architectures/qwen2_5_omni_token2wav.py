@@ -12,7 +12,8 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
     """ECAPA-TDNN (Desplanques et al. 2020): a spectrogram of the speaker as one vector."""
     channels = c.dims("enc_channels", default=(256, 256, 256, 256, 768), least=1)
     kernels = c.dims("enc_kernel_sizes", default=(5, 3, 3, 3, 1), count=len(channels))
-    last, inner = channels[-1], c.dim("enc_attention_channels", default=64)
+    last = channels[-1]
+    inner = c.dim("enc_attention_channels", default=64)
 
     def timed(inputs: int, outputs: int, kernel: int) -> nn.Module:
         return nn.Module("TimeDelayNetBlock", conv=nn.Conv(inputs, outputs, kernel, dims=1))
@@ -21,15 +22,18 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
     for (inputs, outputs), kernel in zip(pairwise(channels[:-1]), kernels[1:], strict=False):
         # Channels in ``scale`` groups, all but the first through a convolution of their own.
         scale = c.count("enc_res2net_scale", default=2, minimum=1)
-        size, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
+        size = outputs // scale
+        squeezed = c.dim("enc_se_channels", default=64)
         groups = nn.ModuleList([timed(size, size, kernel)] * (int(scale) - 1))
         grouped = nn.Module("Res2NetBlock", blocks=groups)
-        down, up = nn.Conv(outputs, squeezed, 1, dims=1), nn.Conv(squeezed, outputs, 1, dims=1)
+        down = nn.Conv(outputs, squeezed, 1, dims=1)
+        up = nn.Conv(squeezed, outputs, 1, dims=1)
         squeeze = nn.Module("SqueezeExcitationBlock", conv1=down, conv2=up)
         steps = {"tdnn1": timed(inputs, outputs, 1), "res2net_block": grouped}
         steps |= {"tdnn2": timed(outputs, outputs, 1), "se_block": squeeze}
         layers.append(nn.Module("SqueezeExcitationRes2NetBlock", steps))
-    vector, embeds = c.dim("enc_dim", default=128), Component.EMBEDDING
+    vector = c.dim("enc_dim", default=128)
+    embeds = Component.EMBEDDING
     statistics = {"tdnn": timed(3 * last, inner, 1), "conv": nn.Conv(inner, last, 1, dims=1)}
     pooling = nn.Module("AttentiveStatisticsPooling", statistics)
     parts = {"blocks": nn.Layers(layers), "mfa": timed(last, last, kernels[-1]), "asp": pooling}
@@ -38,23 +42,27 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
 
 
 def diffusion(c: ModelConfig) -> nn.Module:
-    h, mel = c.dim("hidden_size", default=1024), c.dim("mel_dim", default=80)
+    h = c.dim("hidden_size", default=1024)
+    mel = c.dim("mel_dim", default=80)
     inner = c.dim("num_attention_heads", default=16) * c.dim("head_dim", default=64)
     wide = h * c.dim("ff_mult", default=2)
 
     def time_norm(count: int, ending: str = "") -> nn.Module:
         """A norm whose ``count`` scales and shifts come from the time."""
-        name, to = f"Qwen2_5_OmniAdaLayerNormZero{ending}", Component.NORM
+        name = f"Qwen2_5_OmniAdaLayerNormZero{ending}"
+        to = Component.NORM
         return nn.Module(name, linear=nn.Linear(h, count * h), component=to)
 
-    up, down = nn.Linear(h, wide, kind="up"), nn.Linear(wide, h, kind="down")
+    up = nn.Linear(h, wide, kind="up")
+    down = nn.Linear(wide, h, kind="down")
     mlp = nn.ModuleList([up, nn.Activation("GELU"), nn.Dropout(0.1), down])
     attend = attention(h, inner, bias=True, class_name="DiTAttention")
     norm = nn.LayerNorm(h, eps=1e-6, weight=False)
     steps = {"attn_norm": time_norm(6), "attn": attend, "ff_norm": norm}
     feeds = nn.Module("DiTMLP", ff=mlp, component=Component.MLP)
     layer = nn.Module("DiTDecoderLayer", steps, ff=feeds)
-    embedded, kind = c.dim("emb_dim", default=512), Component.EMBEDDING
+    embedded = c.dim("emb_dim", default=512)
+    kind = Component.EMBEDDING
     joined = mel + c.dim("enc_dim", default=128) + c.dim("enc_emb_dim", default=192) + embedded
     time = nn.ModuleList([nn.Linear(256, h), nn.Activation("SiLU"), nn.Linear(h, h)])
     codes = nn.Embedding(c.dim("num_embeds", default=8193) + 1, embedded)
@@ -72,7 +80,8 @@ def diffusion(c: ModelConfig) -> nn.Module:
 
 def bigvgan(c: ModelConfig) -> nn.Module:
     """Lee et al. 2022. Each stage halves the channels and multiplies the rate."""
-    first, mel = c.dim("upsample_initial_channel", default=1536), c.dim("mel_dim", default=80)
+    first = c.dim("upsample_initial_channel", default=1536)
+    mel = c.dim("mel_dim", default=80)
     rates = c.dims("upsample_rates", default=(5, 3, 2, 2, 2, 2))
     kernels = c.dims("upsample_kernel_sizes", default=(11, 7, 4, 4, 4, 4))
     dilations = c.raw("resblock_dilation_sizes")  # a pair for each block
@@ -91,7 +100,8 @@ def bigvgan(c: ModelConfig) -> nn.Module:
         return nn.Module("Qwen2_5OmniAntiAliasedActivation1d", act=act)
 
     def block(half: Dim, kernel: Dim) -> nn.Module:
-        convs, acts = [nn.Conv(half, half, kernel, dims=1)] * 3, nn.ModuleList([snake(half)] * 6)
+        convs = [nn.Conv(half, half, kernel, dims=1)] * 3
+        acts = nn.ModuleList([snake(half)] * 6)
         twice = dict.fromkeys(("convs1", "convs2"), nn.ModuleList(convs))
         return nn.Module("Qwen2_5OmniAMPBlock", {**twice, "activations": acts})
 

@@ -11,7 +11,8 @@ _tower = partial(encoder, "Qwen2Audio")
 
 
 def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text, audio = decoder(c, "qwen2"), c.section("audio_config")
+    text = decoder(c, "qwen2")
+    audio = c.section("audio_config")
     linear = Linear(width(audio), text.hidden)
     return {
         "audio_tower": _tower(audio),

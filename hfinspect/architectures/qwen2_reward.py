@@ -9,7 +9,8 @@ from .qwen2 import QWEN2
 
 def _scored(labels: int) -> dict[str, FormPart]:
     def score(c: ModelConfig) -> Module:
-        h, count = hidden_size(c), c.dim("num_labels", default=labels)
+        h = hidden_size(c)
+        count = c.dim("num_labels", default=labels)
         return Sequential(classifier(h, h), Activation("ReLU"), classifier(h, count))
 
     return {"model": QWEN2.model, "score": score}

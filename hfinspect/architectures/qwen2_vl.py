@@ -29,7 +29,8 @@ TEXT = QWEN2.like(
 
 def register_qwen2_vl(model_type: str, name: str, tower: str) -> None:
     """The family whose classes begin with ``name``; ``tower`` is the class of its tower."""
-    text, alone = TEXT.like(name), f"{name}TextModel"
+    text = TEXT.like(name)
+    alone = f"{name}TextModel"
     register_flat(model_type, name, text, {"visual": tower}, tied=False)
     register_part(
         f"{model_type}_text", alone, lambda c: text.named(alone, text_section(c)), "text decoder"

@@ -49,8 +49,10 @@ def register_both(
 ) -> None:
     """Add the text model and the composite of a family, each with further classes."""
     (text_name, text), (name, composite) = bases(d).items()
-    causal, generation = f"{d.name}ForCausalLM", f"{d.name}ForConditionalGeneration"
-    predictor, headed = partial(_predictor, d), causal_lm(causal, text)
+    causal = f"{d.name}ForCausalLM"
+    generation = f"{d.name}ForConditionalGeneration"
+    predictor = partial(_predictor, d)
+    headed = causal_lm(causal, text)
     classes = {causal: lambda c: headed(text_section(c)), text_name: text, **texts}
     register(
         f"{model_type}_text",
@@ -69,7 +71,8 @@ def _width(c: ModelConfig) -> Dim:
 
 
 _TEXT, _WHOLE = bases(DENSE).values()
-_SEQUENCES, _TOKENS = "Qwen3_5ForSequenceClassification", "Qwen3_5ForTokenClassification"
+_SEQUENCES = "Qwen3_5ForSequenceClassification"
+_TOKENS = "Qwen3_5ForTokenClassification"
 _TEXTS = "Qwen3_5TextForSequenceClassification"
 _score = {"model": _WHOLE, "score": lambda c: classifier(_width(c), c.num_labels)}
 register_both(

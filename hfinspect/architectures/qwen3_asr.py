@@ -27,8 +27,10 @@ def audio_model(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     audio = c.section("audio_config").with_defaults(**_AUDIO)
-    d, outputs = width(audio), audio.dim("output_dim", default=3584)
-    act, name = activation(audio.text("activation_function", default="gelu")), "MultiModalProjector"
+    d = width(audio)
+    outputs = audio.dim("output_dim", default=3584)
+    act = activation(audio.text("activation_function", default="gelu"))
+    name = "MultiModalProjector"
     return Module(
         f"{_NAME}Model",
         audio_tower=audio_model(audio),
@@ -47,11 +49,13 @@ def generation(c: ModelConfig) -> Module:
     tied = thinker.flag("tie_word_embeddings", default=text.tied)
     to = "thinker.model.embed_tokens.weight"
     head = to_words(text.hidden, text.vocab, to if tied else None)
-    tower, name = _tower(thinker.section("audio_config")), f"{_NAME}ThinkerForConditionalGeneration"
+    tower = _tower(thinker.section("audio_config"))
+    name = f"{_NAME}ThinkerForConditionalGeneration"
     return Module(_WHOLE, thinker=Module(name, audio_tower=tower, model=text.base, lm_head=head))
 
 
-_WHOLE, _LABELS = f"{_NAME}ForConditionalGeneration", f"{_NAME}ForTokenClassification"
+_WHOLE = f"{_NAME}ForConditionalGeneration"
+_LABELS = f"{_NAME}ForTokenClassification"
 labels = labelled(_LABELS, model, hidden=lambda c: text_width(model(c)))
 labels = defaulted({"token_classification_bias": False}, labels)
 _CLASSES = {_WHOLE: generation, f"{_NAME}Model": model, _LABELS: labels}

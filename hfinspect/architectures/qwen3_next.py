@@ -16,17 +16,21 @@ from .llama import LLAMA
 
 def gated_attention(d: Decoder, c: ModelConfig) -> Module:
     """Grouped attention whose q_proj is twice as wide: the second half gates the output."""
-    width, bias = d.heads(c).query * d.heads(c).dim * 2, c.flag("attention_bias", default=False)
+    width = d.heads(c).query * d.heads(c).dim * 2
+    bias = c.flag("attention_bias", default=False)
     return grouped(d, c).adding(q_proj=Linear(d.width(c), width, bias=bias, kind="query"))
 
 
 def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
     """The gated delta net: q, k, v through a short convolution, a decay and a step per value head.
     ``fused``: one projection for q, k, v and the gate z, one for the steps b and decays a."""
-    h, heads = d.width(c), c.dim("linear_num_value_heads", default=32)
+    h = d.width(c)
+    heads = c.dim("linear_num_value_heads", default=32)
     key_dim, value_dim = (c.dim(f"linear_{x}_head_dim", default=128) for x in ("key", "value"))
-    key, value = key_dim * c.dim("linear_num_key_heads", default=16), value_dim * heads
-    convolved, kernel = key * 2 + value, c.dim("linear_conv_kernel_dim", default=4)
+    key = key_dim * c.dim("linear_num_key_heads", default=16)
+    value = value_dim * heads
+    convolved = key * 2 + value
+    kernel = c.dim("linear_conv_kernel_dim", default=4)
     inputs = {"qkv": convolved, "z": value, "b": heads, "a": heads}
     if fused:
         inputs = {"qkvz": key * 2 + value * 2, "ba": heads * 2}

@@ -50,9 +50,11 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> nn.Module:
 
 def talker(c: ModelConfig) -> nn.Module:
     predictor = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
-    text, thinker_width = c.section("text_config"), c.dim("thinker_hidden_size", default=2048)
+    text = c.section("text_config")
+    thinker_width = c.dim("thinker_hidden_size", default=2048)
     inner = text.dim("intermediate_size", default=2048)
-    into, out = nn.Linear(thinker_width, inner), nn.Linear(inner, TALKER.width(text))
+    into = nn.Linear(thinker_width, inner)
+    out = nn.Linear(inner, TALKER.width(text))
     resize = nn.Module(f"{NAME}TalkerResizeMLP", linear_fc1=into, linear_fc2=out)
     resize.component = Component.PROJECTOR
     to = "talker.model.codec_embedding.weight" if c.tied(default=False) else None
@@ -89,23 +91,27 @@ TRANSFORMER = Decoder(
 
 def code2wav(c: ModelConfig) -> nn.Module:
     """Each block of the decoder halves the channels."""
-    h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
+    h = TRANSFORMER.width(c)
+    width = c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
     steps = {"dwconv": _conv(h, h, 7, groups=h), "norm": nn.LayerNorm(h, eps=1e-6)}
     steps |= {"pwconv1": nn.Linear(h, 4 * h), "act": nn.Activation("GELU")}
-    steps["pwconv2"], scale = nn.Linear(4 * h, h), nn.Weight(h, kind="scale")
+    steps["pwconv2"] = nn.Linear(4 * h, h)
+    scale = nn.Weight(h, kind="scale")
     convnext = nn.Module(f"{NAME}ConvNeXtBlock", steps, gamma=scale)
     ratios = c.dims("upsampling_ratios", default=(2, 2))
     upsample = [nn.ModuleList([_conv(h, h, ratio, stride=ratio), convnext]) for ratio in ratios]
     decoder = [_conv(h, width, 7)]
     for rate in c.dims("upsample_rates", default=(8, 5, 4, 3)):
-        before, width = width, width // 2
+        before = width
+        width = width // 2
         acts = dict.fromkeys(("act1", "act2"), _snake(width))
         convs = {"conv1": _conv(width, width, 7), "conv2": _conv(width, width, 1)}
         unit = nn.Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
         parts = _snake(before), _conv(before, width, 2 * rate, stride=rate), unit, unit, unit
         decoder.append(nn.Module(f"{NAME}Code2WavDecoderBlock", block=nn.Layers(parts)))
-    decoder, to = [*decoder, _snake(width), _conv(width, 1, 7)], Component.CONV
+    decoder = [*decoder, _snake(width), _conv(width, 1, 7)]
+    to = Component.CONV
     transformer = TRANSFORMER.named(f"{NAME}Code2WavTransformerModel", c).without("embed_tokens")
     renamed(transformer, f"{NAME}Code2WavRotary", f"{NAME}Rotary")
     return nn.Module(

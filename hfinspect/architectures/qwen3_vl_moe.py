@@ -7,7 +7,8 @@ from ..trees import config_defaults
 from ..trees.modules import Activation
 from .qwen3_vl import TEXT, register_qwen3_vl
 
-_count, _stack = counts("num_experts", "num_local_experts", default=60), stacked()
+_count = counts("num_experts", "num_local_experts", default=60)
+_stack = stacked()
 _TEXT = TEXT.like(
     "Qwen3VLMoeText",
     **config_defaults("qwen3_vl_moe"),

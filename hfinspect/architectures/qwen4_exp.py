@@ -22,7 +22,8 @@ _streams = size("hc_count", default=4)
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    width, kv = c.dim("indexer_head_dim"), c.dim("indexer_kv_heads")
+    width = c.dim("indexer_head_dim")
+    kv = c.dim("indexer_kv_heads")
     keys = KeysValues(kv * width, 0, heads=1, name="indexer")
     rows = (c.dim("indexer_n_heads") + kv) * width
     indexer = Module(
@@ -38,7 +39,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _residual(d: Decoder, c: ModelConfig) -> Module:
     """How the streams mix before a block, through a low rank, and take its output back."""
-    wide, rank = d.width(c) * _streams(c), c.dim("hc_lowrank", default=320)
+    wide = d.width(c) * _streams(c)
+    rank = c.dim("hc_lowrank", default=320)
     return Module(
         f"{d.name}GatedResidual",
         hc_norm=d.norm(d, c, wide),
@@ -55,7 +57,8 @@ def _ngram_heads(c: ModelConfig) -> Dim:
 
 def _ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     """One table for all heads of a layer, the size of each a prime; cut into shards of rows."""
-    heads, wide = _ngram_heads(c), c.dim("ple_embed_dim", default=d.width(c))
+    heads = _ngram_heads(c)
+    wide = c.dim("ple_embed_dim", default=d.width(c))
     width = c.divided(wide, heads, "ple_embed_dim", "heads_per_ngram")
     multiple = int(c.dim("make_ngram_vocab_size_divisible_by", default=128))
     rows = -(-sum(sizes) // multiple) * multiple
@@ -76,8 +79,10 @@ def _ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
 
 
 def _lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
-    h, kernel = d.width(c), c.dim("ple_conv_kernel_size", default=4)
-    wide, width = h * _streams(c), c.dim("ple_embed_dim", default=h)
+    h = d.width(c)
+    kernel = c.dim("ple_conv_kernel_size", default=4)
+    wide = h * _streams(c)
+    width = c.dim("ple_embed_dim", default=h)
     return Module(
         f"{d.name}PLELayer",
         {
@@ -93,7 +98,8 @@ def _lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Module:
     """Of a kind of mixer, and with tables of these sizes."""
-    linear, sizes = kind[0] == "linear_attention", kind[1]
+    linear = kind[0] == "linear_attention"
+    sizes = kind[1]
     return Module(
         f"{d.name}DecoderLayer",
         linear_attn=delta_net(d, c) if linear else None,

@@ -13,9 +13,12 @@ def _act(c: ModelConfig) -> str | None:
 
 def _recurrent(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     """Two gates of one small square matrix per head, and a recurrence of one number per channel."""
-    h, heads = d.width(c), c.dim("num_attention_heads", default=10)
-    width, kernel = c.dim("lru_width", default=h), c.dim("conv1d_width", default=4)
-    block, unit = width // heads, {"recurrent_param": Weight(width)}
+    h = d.width(c)
+    heads = c.dim("num_attention_heads", default=10)
+    width = c.dim("lru_width", default=h)
+    kernel = c.dim("conv1d_width", default=4)
+    block = width // heads
+    unit = {"recurrent_param": Weight(width)}
     for gate in ("input", "recurrent"):
         unit[f"{gate}_gate_weight"] = Weight(heads, block, block)
         unit[f"{gate}_gate_bias"] = Weight(heads, block)

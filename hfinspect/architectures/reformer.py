@@ -11,7 +11,8 @@ from ..trees.cache_layout import Unknown
 from ..trees.modules import once
 
 _KINDS = {"local": "Local", "lsh": "LSH"}
-_hidden, _vocab = size("hidden_size", default=256), size("vocab_size", default=320)
+_hidden = size("hidden_size", default=256)
+_vocab = size("vocab_size", default=320)
 _norm = layer_norms("layer_norm_eps", eps=1e-12)
 
 
@@ -32,7 +33,8 @@ def positions(c: ModelConfig) -> Module:
 
 
 def layer(c: ModelConfig, kind: str) -> Module:
-    h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
+    h = _hidden(c)
+    inner = c.dim("feed_forward_size", default=512)
     width = c.dim("num_attention_heads", default=12) * c.dim("attention_head_size", default=64)
     # Where it is hashed, queries are keys.
     kinds = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
@@ -59,7 +61,8 @@ def layer(c: ModelConfig, kind: str) -> Module:
 
 def model(c: ModelConfig) -> Module:
     """num_hidden_layers may take fewer layers than are listed, or more of one kind."""
-    h, kinds = _hidden(c), c.strings("attn_layers", default=("local", "lsh") * 3)
+    h = _hidden(c)
+    kinds = c.strings("attn_layers", default=("local", "lsh") * 3)
     for kind in kinds:
         if kind not in _KINDS:
             raise c.error("attn_layers", kind, "local or lsh")

@@ -11,7 +11,8 @@ from .bert import BERT
 
 def _stack(e: bert.Encoder, c: ModelConfig) -> Module:
     head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    positions, sines = c.dim("max_position_embeddings"), "RoFormerSinusoidalPositionalEmbedding"
+    positions = c.dim("max_position_embeddings")
+    sines = "RoFormerSinusoidalPositionalEmbedding"
     table = Embedding(positions, head, kind="position", class_name=sines)
     return Module("RoFormerEncoder", {"embed_positions": table, **bert.stack(e, c).children})
 

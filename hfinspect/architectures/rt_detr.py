@@ -26,7 +26,8 @@ def rep_block(name: str, width: Dim, act: str | None) -> nn.Module:
 def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> nn.Module:
     """Two maps next to each other, three RepVGG blocks, one map."""
     inner = scaled(c, d, "hidden_expansion", default=1.0)
-    rep, first = rep_block(name, inner, act), conv_norm(name, 2 * d, inner, 1, act)
+    rep = rep_block(name, inner, act)
+    first = conv_norm(name, 2 * d, inner, 1, act)
     last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else nn.Activation("Identity")
     parts = {"conv1": first, "conv2": first, "bottlenecks": nn.Sequential(rep, rep, rep)}
     return nn.Module(f"{name}CSPRepLayer", parts, conv3=last)
@@ -41,7 +42,8 @@ def mixed(steps: int, flat: nn.Module, fused: nn.Module, less: nn.Module) -> dic
 
 def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     """Attention within each map; ``listed``: files have an MLP's matrices in a list, and o_proj."""
-    d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
+    d = width_inside(c)
+    inner = c.dim("encoder_ffn_dim", default=1024)
     heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
     c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
     look = clip_attention(f"{name}SelfAttention", d, out="o_proj" if listed else "out_proj")
@@ -62,8 +64,11 @@ def projection(inputs: int, outputs: int, kernel: int = 1) -> nn.Module:
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
-    d, e, (network, sizes) = width(c), width_inside(c), backbone_of(name, c, "rt_detr_resnet")
-    act, deep = c.text("activation_function", default="silu"), c.count("decoder_layers", default=6)
+    d = width(c)
+    e = width_inside(c)
+    (network, sizes) = backbone_of(name, c, "rt_detr_resnet")
+    act = c.text("activation_function", default="silu")
+    deep = c.count("decoder_layers", default=6)
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
     steps = len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1
     mixing = mixed(steps, flat, fusion_block(name, c, e, act), smaller)
@@ -72,7 +77,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     points = deformable.heads(c, "decoder_attention_heads", d) * per_head
     scale = nn.Buffer(per_head) if name == _SECOND else None
     cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
-    look, inner = clip_attention(f"{name}SelfAttention", d), c.dim("decoder_ffn_dim", default=1024)
+    look = clip_attention(f"{name}SelfAttention", d)
+    inner = c.dim("decoder_ffn_dim", default=1024)
     layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, look, cross, eps=eps(c))
     places = predictor(name, (4, 2 * d, d))
     # Further maps are made from the encoder's last.
@@ -101,7 +107,8 @@ def backbone_of(name: str, c: ModelConfig, kind: str) -> tuple[nn.Module, tuple[
 
 def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
     """What the encoder's best places say, and the queries that training adds."""
-    d, learned = width(c), c.flag("learn_initial_query", default=False)
+    d = width(c)
+    learned = c.flag("learn_initial_query", default=False)
     tables = {
         "denoising_class_embed": c.count("num_denoising", default=100) and c.num_labels + 1,
         "weight_embedding": c.dim("num_queries", default=300) if learned else 0,
@@ -113,8 +120,10 @@ def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:
     """Labels and boxes after every layer, which the decoder holds; in V2 the top as well."""
-    d, count = width(c), int(c.count("decoder_layers", default=6))
-    base, sizes = model(name, c), (d, d, d, 4)
+    d = width(c)
+    count = int(c.count("decoder_layers", default=6))
+    base = model(name, c)
+    sizes = (d, d, d, 4)
     make_heads = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))
     base.inside("decoder").children |= make_heads()
     tops = make_heads("model.decoder" if c.tied() else None) if name == _SECOND else {}
@@ -122,5 +131,6 @@ def object_detection(name: str, c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("rt_detr", "RTDetr"), ("rt_detr_v2", _SECOND)):
-    detector, base = partial(object_detection, prefix), partial(model, prefix)
+    detector = partial(object_detection, prefix)
+    base = partial(model, prefix)
     register_pair(model_type, prefix, detector, base, "vision", ending="ForObjectDetection")

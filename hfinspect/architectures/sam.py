@@ -21,8 +21,10 @@ def _mlp(c: ModelConfig, width: int, inner: int, act: str) -> nn.Module:
 
 
 def vision_encoder(c: ModelConfig) -> nn.Module:
-    h, out = c.dim("hidden_size", default=768), c.dim("output_channels", default=256)
-    patch, heads = c.dim("patch_size", default=16), c.dim("num_attention_heads", default=12)
+    h = c.dim("hidden_size", default=768)
+    out = c.dim("output_channels", default=256)
+    patch = c.dim("patch_size", default=16)
+    heads = c.dim("num_attention_heads", default=12)
     side = c.dim("image_size", default=1024) // patch
     window = c.dim("window_size", default=14, minimum=0)
     inner = c.dim("mlp_dim") if c.has("mlp_dim") else scaled(c, h, "mlp_ratio", default=4.0)
@@ -41,7 +43,8 @@ def vision_encoder(c: ModelConfig) -> nn.Module:
     count = range(c.count("num_hidden_layers", default=12))
     positions = nn.Weight(1, side, side, h, component=Component.EMBEDDING, kind="position")
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
-    to, last = partial(nn.Conv, bias=False), norm("Sam", out)
+    to = partial(nn.Conv, bias=False)
+    last = norm("Sam", out)
     neck = {"conv1": to(h, out, 1), "layer_norm1": last}
     neck |= {"conv2": to(out, out, 3), "layer_norm2": last}
     return nn.Module(
@@ -62,14 +65,17 @@ def encoder_of(name: str, c: ModelConfig, **defaults: int) -> nn.Module:
 
 def prompts(name: str, c: ModelConfig, shared: nn.Module, points: nn.Module) -> nn.Module:
     """Points, and masks made smaller by two convolutions, as vectors; SAM 2's too."""
-    d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
-    quarter, half = masked // 4, partial(nn.Conv, kernel=2, stride=2)
+    d = c.dim("hidden_size", default=256)
+    masked = c.dim("mask_input_channels", default=16)
+    quarter = masked // 4
+    half = partial(nn.Conv, kernel=2, stride=2)
     act = activation(c.text("hidden_act", default="gelu"))
     convs = {"conv1": half(1, quarter), "conv2": half(quarter, masked)}
     norms = {"layer_norm1": norm(name, quarter), "layer_norm2": norm(name, quarter * 4)}
     parts = {"activation": act, **convs, "conv3": nn.Conv(masked, d, 1), **norms}
     prompt = {"shared_embedding": shared, "mask_embed": nn.Module(f"{name}MaskEmbedding", parts)}
-    one, at = nn.Embedding(1, d), Component.EMBEDDING
+    one = nn.Embedding(1, d)
+    at = Component.EMBEDDING
     tables = {"no_mask_embed": one, "point_embed": points, "not_a_point_embed": one}
     return nn.Module(f"{name}PromptEncoder", {**prompt, **tables}, component=at, part="vision")
 
@@ -92,19 +98,29 @@ def forward(
 
 def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     """Prompts and picture look at each other; of each mask come the weights of its pixels."""
-    d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
-    down, wide = c.dim("attention_downsample_rate", default=2), c.dim("mlp_dim", default=2048)
-    reduced, depth = d // down if int(down) != 1 else d, c.count("num_hidden_layers", default=2)
+    d = c.dim("hidden_size", default=256)
+    masks = c.count("num_multimask_outputs", default=3) + 1
+    down = c.dim("attention_downsample_rate", default=2)
+    wide = c.dim("mlp_dim", default=2048)
+    reduced = d // down if int(down) != 1 else d
+    depth = c.count("num_hidden_layers", default=2)
     scored = d, c.dim("iou_head_hidden_dim", default=256), masks
     if name == "Sam":
         # The rate between streams is the block's own default, not the config's.
-        make_mlp, mlp, out, inner = forward, _mlp(c, d, wide, "relu"), "out_proj", d // 2
+        make_mlp = forward
+        mlp = _mlp(c, d, wide, "relu")
+        out = "out_proj"
+        inner = d // 2
         eps: float | None = c.number("layer_norm_eps", default=1e-6)
     else:  # whose config has no layer_norm_eps, and whose MLP is as deep as the transformer
-        make_mlp, out, inner, eps = partial(forward, act="relu"), "o_proj", reduced, None
+        make_mlp = partial(forward, act="relu")
+        out = "o_proj"
+        inner = reduced
+        eps = None
         mlp = make_mlp((d, wide, d), depth)
     look = partial(narrowed_attention, f"{name}Attention", d, out=out)
-    (attention, cross, last), normed = map(look, (d, inner, reduced)), nn.LayerNorm(d, eps=eps)
+    (attention, cross, last) = map(look, (d, inner, reduced))
+    normed = nn.LayerNorm(d, eps=eps)
     first = {"self_attn": attention, "layer_norm1": normed, "cross_attn_token_to_image": cross}
     norms = {"layer_norm2": normed, "mlp": mlp, "layer_norm3": normed, "layer_norm4": normed}
     block = {**first, **norms, "cross_attn_image_to_token": cross}
@@ -124,7 +140,8 @@ def model(c: ModelConfig) -> nn.Module:
     prompt_config = c.section("prompt_encoder_config")
     point = nn.Embedding(1, prompt_config.dim("hidden_size", default=256))
     points = nn.ModuleList([point] * int(prompt_config.count("num_point_embeddings", default=4)))
-    features, at = c.section("vision_config").dim("num_pos_feats", default=128), Component.EMBEDDING
+    features = c.section("vision_config").dim("num_pos_feats", default=128)
+    at = Component.EMBEDDING
     table = nn.Weight(2, features, component=at, kind="position")
     shared = nn.Module("SamPositionalEmbedding", positional_embedding=table)
     positions = tied_to(shared, "shared_image_embedding") if c.tied() else shared

@@ -16,8 +16,10 @@ forward = partial(sam.forward, act="relu")
 
 
 def hiera(c: ModelConfig) -> nn.Module:
-    h, eps = c.dim("hidden_size", default=96), c.number("layer_norm_eps", default=1e-6)
-    act, channels = c.text("hidden_act", default="gelu"), c.dim("num_channels", default=3)
+    h = c.dim("hidden_size", default=96)
+    eps = c.number("layer_norm_eps", default=1e-6)
+    act = c.text("hidden_act", default="gelu")
+    channels = c.dim("num_channels", default=3)
 
     def block(inputs: Dim, outputs: Dim) -> nn.Module:
         """Wider after the attention where a stage begins."""
@@ -54,7 +56,8 @@ def hiera(c: ModelConfig) -> nn.Module:
 def necked(c: ModelConfig, name: str = "Sam2", widest: int = 768, **usual: object) -> nn.Module:
     """A backbone, the ``usual`` where its section says nothing, and its maps at one width."""
     usual = usual or {"model_type": "sam2_hiera_det_model"}
-    out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
+    out = c.dim("fpn_hidden_size", default=256)
+    kernel = c.dim("fpn_kernel_size", default=1)
     sizes = c.dims("backbone_channel_list", default=[widest >> i for i in range(4)])
     neck = nn.Module(
         f"{name}VisionNeck",
@@ -62,7 +65,8 @@ def necked(c: ModelConfig, name: str = "Sam2", widest: int = 768, **usual: objec
         convs=nn.ModuleList(nn.Conv(width, out, kernel) for width in sizes),
         component=Component.CONV,
     )
-    section, kind = c.section("backbone_config", default=usual), str(usual["model_type"])
+    section = c.section("backbone_config", default=usual)
+    kind = str(usual["model_type"])
     network = auto_model(section, default_type=kind, part="vision")
     return nn.Module(f"{name}VisionModel", backbone=network, neck=neck, part="vision")
 
@@ -71,9 +75,11 @@ def prompted(
     c: ModelConfig, name: str = "Sam2", kind: str = "", **memory: nn.Module | nn.Parameter | None
 ) -> nn.Module:
     """The parts of an image, those of a ``memory`` and, of this ``kind``, an image encoder."""
-    vision, prompts = c.section("vision_config"), c.section("prompt_encoder_config")
+    vision = c.section("vision_config")
+    prompts = c.section("prompt_encoder_config")
     width = vision.dim("fpn_hidden_size", default=256)
-    d, queries = prompts.dim("hidden_size", default=256), c.section("mask_decoder_config")
+    d = prompts.dim("hidden_size", default=256)
+    queries = c.section("mask_decoder_config")
     table = nn.Buffer(2, d // 2, kind="position")
     shared = nn.Module("Sam2PositionalEmbedding", positional_embedding=table)
     points = nn.Embedding(prompts.dim("num_point_embeddings", default=4), d)

@@ -20,9 +20,13 @@ _width = size("hidden_size", default=256)
 def neck(c: ModelConfig) -> nn.Module:
     """The map at several sizes: larger by convolutions, smaller by pooling."""
     section = c.section("backbone_config").of_type("sam3_vit_model")
-    d, out = section.dim("hidden_size", default=1024), c.dim("fpn_hidden_size", default=256)
-    half, quarter, larger = d // 2, d // 4, partial(nn.Conv, kernel=2, stride=2, transposed=True)
-    twice, pool = [larger(d, half), nn.Activation("GELU"), larger(half, quarter)], "MaxPool2d"
+    d = section.dim("hidden_size", default=1024)
+    out = c.dim("fpn_hidden_size", default=256)
+    half = d // 2
+    quarter = d // 4
+    larger = partial(nn.Conv, kernel=2, stride=2, transposed=True)
+    twice = [larger(d, half), nn.Activation("GELU"), larger(half, quarter)]
+    pool = "MaxPool2d"
     up = {4: (twice, quarter), 2: (twice[:1], half), 1: ([], d), 0.5: ([nn.Activation(pool)], d)}
     scales = [*up] if c.raw(key := "scale_factors") is None else c.raw(key)
     listed = isinstance(scales, list) and len(scales) <= 100
@@ -51,8 +55,11 @@ def vision_model(c: ModelConfig) -> nn.Module:
 
 def geometry_encoder(name: str, c: ModelConfig) -> nn.Module:
     """Points and boxes, with what the picture shows there."""
-    d, inner = _width(c), c.dim("intermediate_size", default=2048)
-    look, norm, to = narrowed_attention(f"{name}Attention", d), nn.LayerNorm(d), Component.EMBEDDING
+    d = _width(c)
+    inner = c.dim("intermediate_size", default=2048)
+    look = narrowed_attention(f"{name}Attention", d)
+    norm = nn.LayerNorm(d)
+    to = Component.EMBEDDING
     mlp = plain_mlp(f"{name}MLP", d, inner, act=c.text("hidden_act", default="relu"))
     layer = {"layer_norm1": norm, "self_attn": look, "cross_attn": look, "layer_norm2": norm}
     block = nn.Module(f"{name}GeometryEncoderLayer", layer, mlp=mlp, layer_norm3=norm)
@@ -77,8 +84,10 @@ def model(name: str, config: ModelConfig) -> nn.Module:
     """The detector of a whole sam3_video as well."""
     video = config.has("detector_config") or config.model_type == "sam3_video"
     c = config.section("detector_config") if video else config
-    vision, queries = c.section("vision_config"), c.section("detr_decoder_config")
-    lite, to = name != "Sam3", partial(nn.Linear, component=Component.PROJECTOR)
+    vision = c.section("vision_config")
+    queries = c.section("detr_decoder_config")
+    lite = name != "Sam3"
+    to = partial(nn.Linear, component=Component.PROJECTOR)
     text = c.section("text_config", default={} if lite else TEXT)
     if lite:
         words = builder("Sam3LiteTextTextModel")(text)
@@ -86,8 +95,10 @@ def model(name: str, config: ModelConfig) -> nn.Module:
     else:
         words = auto_class(text.of_type(_CLIP), "WithProjection", default_type=_CLIP, part="text")
         pixels = vision_model(vision)
-    encoder, wide = c.section("detr_encoder_config"), text.dim("hidden_size", default=512)
-    d, inner = _width(queries), queries.dim("intermediate_size", default=2048)
+    encoder = c.section("detr_encoder_config")
+    wide = text.dim("hidden_size", default=512)
+    d = _width(queries)
+    inner = queries.dim("intermediate_size", default=2048)
     mlp = {"layer1": nn.Linear(d, inner), "layer2": nn.Linear(inner, d)}
     read = nn.Module(f"{name}DecoderMLP", mlp, component=Component.MLP)
     parts = {"text_mlp": read, "text_mlp_out_norm": nn.LayerNorm(d)}

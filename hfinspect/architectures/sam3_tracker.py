@@ -13,28 +13,33 @@ from ..trees import Component, Dim, ModelConfig, auto_model, register
 from ..trees import modules as nn
 from . import sam, sam2, sam3
 
-_IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
+_IMAGE = "Sam3Tracker"
+_VIDEO = "Sam3TrackerVideo"
 width = size("memory_attention_hidden_size", default=256)
 
 
 def rope_attention(c: ModelConfig, context: int | None = None) -> nn.Module:
     """Keys and values of a ``context`` where that is another width."""
-    d, down = width(c), c.dim("memory_attention_downsample_rate", default=1)
+    d = width(c)
+    down = c.dim("memory_attention_downsample_rate", default=1)
     inner = d // down if int(down) != 1 else d
     return narrowed_attention("Sam2RoPEAttention", d, inner, context=context)
 
 
 def memory_encoder(c: ModelConfig, channels: Dim) -> nn.Module:
     """Masks, as small as the image's map, and this to one, mixed by ConvNeXt's blocks."""
-    at, stride = "mask_downsampler", c.dim("mask_downsampler_stride", default=2, minimum=2)
-    total, kernel = c.dim(f"{at}_total_stride", default=16), c.dim(f"{at}_kernel_size", default=3)
+    at = "mask_downsampler"
+    stride = c.dim("mask_downsampler_stride", default=2, minimum=2)
+    total = c.dim(f"{at}_total_stride", default=16)
+    kernel = c.dim(f"{at}_kernel_size", default=3)
     act = activation(c.text(f"{at}_hidden_act", default="gelu"))
     widths = [Dim(1)]
     for _ in range(int(math.log2(total) // math.log2(stride))):
         widths.append(widths[-1] * stride * stride)  # the channels of the pixels that are joined
 
     def layer(inputs: Dim, outputs: Dim) -> nn.Module:
-        conv, norm = nn.Conv(inputs, outputs, kernel), sam.norm("Sam2", outputs)
+        conv = nn.Conv(inputs, outputs, kernel)
+        norm = sam.norm("Sam2", outputs)
         return nn.Module("Sam2MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
 
     last = nn.Conv(widths[-1], c.dim(f"{at}_embed_dim", default=256), 1)
@@ -91,7 +96,8 @@ def parts(name: str, c: ModelConfig, kind: str = "") -> nn.Module:
     """Everything but the image encoder, unless there is one of a ``kind``."""
     if name == _IMAGE:
         return sam2.prompted(c, name)
-    d, at = width(c), "memory_attention_feed_forward_hidden"
+    d = width(c)
+    at = "memory_attention_feed_forward_hidden"
     children: dict[str, nn.Module] = {
         "self_attn": rope_attention(c),
         "cross_attn_image": rope_attention(c, 64),  # no key of the config

@@ -9,9 +9,13 @@ from . import sam
 
 
 def model(c: ModelConfig) -> Module:
-    section, root = c.section("mask_decoder_config"), sam.model(c)
-    d, wide = section.dim("hidden_size", default=256), section.dim("vit_dim", default=768)
-    quarter, eighth, finer = d // 4, d // 8, sam.forward((d, d, d // 8), 3)
+    section = c.section("mask_decoder_config")
+    root = sam.model(c)
+    d = section.dim("hidden_size", default=256)
+    wide = section.dim("vit_dim", default=768)
+    quarter = d // 4
+    eighth = d // 8
+    finer = sam.forward((d, d, d // 8), 3)
     masks = root.inside("mask_decoder").adding(hq_token=Embedding(1, d), hq_mask_mlp=finer)
     rows = {"compress_vit": (wide, d), "encoder": (d, quarter), "mask": (eighth, quarter)}
     for at, (inputs, middle) in rows.items():

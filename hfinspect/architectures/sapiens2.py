@@ -21,8 +21,11 @@ DimPairs = tuple[tuple[Dim, Dim], ...]
 
 
 def _layer(c: ModelConfig, groups: Dim) -> Module:
-    h, head, inner = _hidden(c), _hidden(c) // _heads(c), c.dim("intermediate_size", default=4096)
-    bias, gated = c.flag("mlp_bias", default=True), c.flag("use_gated_mlp", default=True)
+    h = _hidden(c)
+    head = _hidden(c) // _heads(c)
+    inner = c.dim("intermediate_size", default=4096)
+    bias = c.flag("mlp_bias", default=True)
+    gated = c.flag("use_gated_mlp", default=True)
     normed = _norm(c, head) if c.flag("use_qk_norm", default=True) else None
     rows = {"wq": "query", "proj": "output", "wk": "key", "wv": "value"}
     linears: dict[str, Module] = {}
@@ -33,7 +36,8 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
     linears |= {"q_norm": normed, "k_norm": normed} if normed else {}
     linears["gamma"] = Module("Sapiens2LayerScale", weight=Weight(h, kind="scale"))
     attention = Module("Sapiens2Attention", linears, component=Component.ATTENTION)
-    act, wide = activation(c.text("hidden_act", default="silu")), 2 * inner if gated else inner
+    act = activation(c.text("hidden_act", default="silu"))
+    wide = 2 * inner if gated else inner
     both = Linear(h, wide, bias, kind="gate_up"), Linear(inner, h, bias, kind="down")
     parts = {"w12": both[0], "w3": both[1], "act_fn": act}
     mlp = Module("Sapiens2GatedMLP" if gated else "Sapiens2MLP", parts, component=Component.MLP)
@@ -41,8 +45,11 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
 
 
 def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
-    h, heads, to = _hidden(c), _heads(c), Component.EMBEDDING
-    count, key = int(c.count("num_hidden_layers", default=24)), "num_key_value_heads_per_layer"
+    h = _hidden(c)
+    heads = _heads(c)
+    to = Component.EMBEDDING
+    count = int(c.count("num_hidden_layers", default=24))
+    key = "num_key_value_heads_per_layer"
     if c.has(key):
         groups = list(c.dims(key, least=count)[:count])
     else:
@@ -71,7 +78,8 @@ def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None 
     """As many as in the released models at ``most``; ``least`` where the key must be there."""
     none = () if least is None else None
     channels = s.dims(f"{what}_out_channels", default=none, least=least or 0)
-    usual, key = s.dim(f"{what}_kernel_size", default=kernel), f"{what}_kernel_sizes"
+    usual = s.dim(f"{what}_kernel_size", default=kernel)
+    key = f"{what}_kernel_sizes"
     kernels = s.dims(key, default=()) or (usual,) * len(channels)
     if len(kernels) != len(channels) or len(channels) > most:
         raise s.error(key, s.raw(key), f"{len(channels)} entries, at most {most}")
@@ -81,7 +89,8 @@ def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None 
 def _convolutions(inputs: Dim, sizes: DimPairs, shuffled: bool | None = None) -> dict[str, Module]:
     """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each; transposed ones
     where nothing is ``shuffled``."""
-    children, up = dict[str, Module](), shuffled is False
+    children = dict[str, Module]()
+    up = shuffled is False
     to = partial(Conv, bias=not up, transposed=up, component=Component.HEAD)
     for i, (channels, kernel) in enumerate(sizes):
         children[str(3 * i)] = to(inputs, 4 * channels if shuffled else channels, kernel)
@@ -94,7 +103,8 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     sizes = _sizes(s, "scale_conv", 1, 3)
     if not sizes:
         return {}
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    image = pair(c, "image_size", default=224)
+    patch = pair(c, "patch_size", default=16)
     side = [int(pixels) // int(step) for pixels, step in zip(image, patch, strict=True)]
     for kernel in (int(kernel) for _, kernel in sizes):
         side = [(n + (kernel - 1) // 2 * 2 - kernel) // 2 + 1 for n in side]
@@ -117,13 +127,16 @@ _CLASSES: dict[str, tuple[str, int | None, int]] = {
 
 
 def _head(c: ModelConfig, task: str) -> Module:
-    s, h = c.section("head_config"), _hidden(c)
+    s = c.section("head_config")
+    h = _hidden(c)
     last, rows, most = _CLASSES[task]
     shuffled = s.flag("use_pixel_shuffle", default=False)
-    larger, after = _sizes(s, "upsample", 4, rows or MAX_STAGES, 1), _sizes(s, "conv", 1, most, 0)
+    larger = _sizes(s, "upsample", 4, rows or MAX_STAGES, 1)
+    after = _sizes(s, "conv", 1, most, 0)
     if rows and shuffled:
         raise s.error("use_pixel_shuffle", True, f"false in {task}")
-    up, to = _convolutions(h, larger, shuffled), Component.HEAD
+    up = _convolutions(h, larger, shuffled)
+    to = Component.HEAD
     parts = {"input_conv": Sequential(Conv(h, h, 3, component=to))} if shuffled else {}
     blocks = {"upsample_blocks": ModuleList(map(Sequential, up.values()))}
     parts |= {"deconv_layers": Module("Sequential", up)} if rows else blocks

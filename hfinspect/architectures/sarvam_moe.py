@@ -9,7 +9,9 @@ from ..trees import Component, Linear, ModelConfig, Module, config_defaults
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads, normed = d.width(c), d.heads(c), c.flag("use_qk_norm", default=True)
+    h = d.width(c)
+    heads = d.heads(c)
+    normed = c.flag("use_qk_norm", default=True)
     bias = c.flag("attention_bias", "use_qkv_bias", default=False)
     return Module(
         "Glm4MoeAttention",

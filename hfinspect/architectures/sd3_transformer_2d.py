@@ -11,7 +11,8 @@ from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Modul
 
 def _modulation(class_name: str, width: int, parts: int) -> Module:
     """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time."""
-    bare, linear = LayerNorm(width, eps=1e-6, weight=False), Linear(width, parts * width)
+    bare = LayerNorm(width, eps=1e-6, weight=False)
+    linear = Linear(width, parts * width)
     children = {"silu": Activation("SiLU"), "linear": linear, "norm": bare}
     return Module(class_name, children, component=Component.NORM)
 
@@ -21,7 +22,8 @@ def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:
     normed = c.has("qk_norm") and bool(c.word("qk_norm", "rms_norm"))
     norm = c.dim("attention_head_dim", default=64) if normed else None
     six = _modulation("AdaLayerNormZero", width, 6)
-    bare, mlp = LayerNorm(width, eps=1e-6, weight=False), diffusion.feed_forward(width, gated=False)
+    bare = LayerNorm(width, eps=1e-6, weight=False)
+    mlp = diffusion.feed_forward(width, gated=False)
     look = partial(diffusion.attention, width, width, bias=True, head_norm=norm)
     of_text = {} if last else {"norm2_context": bare, "ff_context": mlp}
     parts = {
@@ -34,10 +36,13 @@ def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    count, heads = int(c.count("num_layers", default=18)), c.dim("num_attention_heads", default=18)
+    count = int(c.count("num_layers", default=18))
+    heads = c.dim("num_attention_heads", default=18)
     width = heads * c.dim("attention_head_dim", default=64)
-    patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
-    pooled, inputs = c.dim("pooled_projection_dim", default=2048), c.dim("in_channels", default=16)
+    patch = c.dim("patch_size", default=2)
+    side = c.dim("pos_embed_max_size", default=96)
+    pooled = c.dim("pooled_projection_dim", default=2048)
+    inputs = c.dim("in_channels", default=16)
     texts = c.dim("joint_attention_dim", default=4096)
     captions = c.dim("caption_projection_dim", default=1152)
     # null: positions are computed for the size at hand.
@@ -49,7 +54,8 @@ def model(c: ModelConfig) -> Module:
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
     linears = {"linear_1": Linear(pooled, width), "act_1": Activation("SiLU")}
-    linears["linear_2"], to = Linear(width, width), Component.EMBEDDING
+    linears["linear_2"] = Linear(width, width)
+    to = Component.EMBEDDING
     embedders = {
         "time_proj": Activation("Timesteps"),
         "timestep_embedder": diffusion.timestep_embedding(256, width),

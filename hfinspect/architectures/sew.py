@@ -16,10 +16,13 @@ DEFAULTS = {
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
-    h, last = hidden(c), speech.conv_sizes(c)[-1][1]
-    wide, act = h * c.dim("squeeze_factor", default=2), Activation("GELUActivation")
+    h = hidden(c)
+    last = speech.conv_sizes(c)[-1][1]
+    wide = h * c.dim("squeeze_factor", default=2)
+    act = Activation("GELUActivation")
     upsample = Module(f"{s.name}Upsampling", projection=Linear(h, wide), activation=act)
-    upsample.component, pool = Component.CONV, Activation("AvgPool1d")
+    upsample.component = Component.CONV
+    pool = Activation("AvgPool1d")
     return Module(
         f"{s.name}Model",
         masked_spec_embed=speech.masked_spec_embed(c),

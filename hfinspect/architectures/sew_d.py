@@ -10,7 +10,8 @@ _DEFAULTS = {**DEFAULTS, **config_defaults("sew_d")}
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
-    built, name = SEW.like(s.name, s.prefix).model(c), f"{s.name}TransformerEncoder"
+    built = SEW.like(s.name, s.prefix).model(c)
+    name = f"{s.name}TransformerEncoder"
     layers = renamed(DEBERTA_V2.encoder(DEBERTA_V2, c), "DebertaV2", s.name).called(name)
     parts = {**built.inside("encoder").children, "encoder": layers}
     order = "pos_conv_embed", "pool", "encoder", "upsample"

@@ -9,7 +9,8 @@ from . import gemma3
 def _generation(c: ModelConfig) -> Module:
     """Gemma 3 as a save under this model_type spells it: one prefix more."""
     # A save knows no other text model; the head is tied unless the text section says otherwise.
-    key, text = "tie_word_embeddings", c.section("text_config").of_type("gemma3_text")
+    key = "tie_word_embeddings"
+    text = c.section("text_config").of_type("gemma3_text")
     tied = text.values.get(key) is not False or c.values.get(key) is True
     own_parts = gemma3.parts(c.with_values(**{key: tied}), True)
     parts = Module("Gemma3Model", {**own_parts}, scope=True)

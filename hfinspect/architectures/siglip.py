@@ -24,25 +24,32 @@ def register_towers(
 
     def tower(side: str, outer: ModelConfig) -> Module:
         c = section(outer, side).with_defaults(layer_norm_eps=1e-6, hidden_act="gelu_pytorch_tanh")
-        h, eps, act = _hidden(c), c.number("layer_norm_eps", default=1e-6), c.text("hidden_act")
-        norm, reads = LayerNorm(h, eps=eps), side == "text"
+        h = _hidden(c)
+        eps = c.number("layer_norm_eps", default=1e-6)
+        act = c.text("hidden_act")
+        norm = LayerNorm(h, eps=eps)
+        reads = side == "text"
         if reads:
             embedding = vision.text_embeddings(name, c, h, vocab_size=32000, positions=64)
             head = Linear(h, c.dim("projection_size", default=h), component=Component.HEAD)
         else:
             # One learned query attends to all patches: torch's MultiheadAttention.
-            embedding, inner = embeddings(c, h), c.dim("intermediate_size", default=3072)
-            pools, look = f"{name}MultiheadAttentionPoolingHead", vision.multihead_attention(h)
+            embedding = embeddings(c, h)
+            inner = c.dim("intermediate_size", default=3072)
+            pools = f"{name}MultiheadAttentionPoolingHead"
+            look = vision.multihead_attention(h)
             mlp = vision.plain_mlp(f"{name}MLP", h, inner, act=act)
             head = Module(pools, probe=Weight(1, 1, h), attention=look, layernorm=norm, mlp=mlp)
-            head.component, head.kind = Component.HEAD, "pooler"
+            head.component = Component.HEAD
+            head.kind = "pooler"
         layers = vision.clip_layers(name, c, h, inner=3072, act="gelu_pytorch_tanh")
         last = "final_layer_norm" if reads else "post_layernorm"
         pooling = head if reads or c.flag("vision_use_head", default=True) else None
         parts = {"embeddings": embedding, "encoder": layers, last: norm}
         return Module(f"{name}{side.capitalize()}Model", parts, head=pooling, part=side)
 
-    text, images = partial(tower, "text"), partial(tower, "vision")
+    text = partial(tower, "text")
+    images = partial(tower, "vision")
     parts: dict[str, FormPart] = {
         "logit_scale": lambda _: Weight(1, kind="scale"),
         "logit_bias": lambda _: Weight(1, kind="scale"),
@@ -55,7 +62,8 @@ def register_towers(
     classes = {**composed_of(parts, both), **composed_of(parts, labelled, part="vision")}
     register(model_type, classes, base=f"{name}Model", category="vision")
     for side, build, category in (("text", text, "encoder"), ("vision", images, "vision")):
-        alone, kind = {f"{name}{side.capitalize()}Model": build}, f"{model_type}_{side}_model"
+        alone = {f"{name}{side.capitalize()}Model": build}
+        kind = f"{model_type}_{side}_model"
         register(kind, alone, base_prefix=f"{side}_model", category=category)
 
 

@@ -25,8 +25,11 @@ def pixels(c: ModelConfig) -> Module:
     section = c.section("backbone_config", default=usual).of_type(*TYPES)
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"))[1:]
-    d, steps, to = _seen(c, 96, 2), len(sizes) - 1, partial(conv_layer, _NAME, act=act(c))
-    half, kernel = d // 2, c.dim("csp_kernel_size", default=5)
+    d = _seen(c, 96, 2)
+    steps = len(sizes) - 1
+    to = partial(conv_layer, _NAME, act=act(c))
+    half = d // 2
+    kernel = c.dim("csp_kernel_size", default=5)
 
     def separated(width: Dim) -> Module:
         each = to(width, width, kernel, groups=width)
@@ -57,7 +60,8 @@ vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
 def tags(name: str, inputs_default: int, hidden: int, c: ModelConfig) -> Module:
     """A cell of three gates, each of weights (H, inputs) and (H, H) and two biases, fed with what
     it looks at and with the last tag, and the scores of the next."""
-    inputs, h = _seen(c, inputs_default), c.dim("hidden_size", default=hidden)
+    inputs = _seen(c, inputs_default)
+    h = c.dim("hidden_size", default=hidden)
     count = c.dim("out_channels", default=50)
     sizes = {"weight_ih": (inputs + count,), "weight_hh": (h,), "bias_ih": (), "bias_hh": ()}
     gates = {name: Weight(3 * h, *size) for name, size in sizes.items()}

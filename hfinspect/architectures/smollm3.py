@@ -10,7 +10,8 @@ def _windows(c: ModelConfig) -> WindowsOf:
     """Only with ``use_sliding_window``: the layers without rotary positions."""
     if not c.flag("use_sliding_window", default=False):
         return nowhere
-    rotary, step = c.raw("no_rope_layers"), int(c.dim("no_rope_layer_interval", default=4))
+    rotary = c.raw("no_rope_layers")
+    step = int(c.dim("no_rope_layer_interval", default=4))
     listed = rotary if isinstance(rotary, list) else ()
     return windows(c, None, lambda i, _: bool(listed[i] if i < len(listed) else (i + 1) % step))
 

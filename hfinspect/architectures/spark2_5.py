@@ -5,8 +5,11 @@ from ..trees import Component, Linear, ModelConfig, Module
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads, bias = d.width(c), d.heads(c), c.flag("attention_bias", default=False)
-    width, gated = heads.query * heads.dim, c.flag("headwise_attn_output_gate", default=True)
+    h = d.width(c)
+    heads = d.heads(c)
+    bias = c.flag("attention_bias", default=False)
+    width = heads.query * heads.dim
+    gated = c.flag("headwise_attn_output_gate", default=True)
     return Module(
         "Spark2_5Attention",
         q_k_v_proj=Linear(h, width + 2 * (heads.kv * heads.dim), bias=bias, kind="qkv"),

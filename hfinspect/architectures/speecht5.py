@@ -21,10 +21,15 @@ _DEFAULTS = {**speech.DEFAULTS, "vocab_size": 81, "reduction_factor": 2}
 
 def _wrapped(c: ModelConfig, side: str) -> nn.Module:
     """The layers of a side, and the encoder's norm and table of distances."""
-    h, norm, key, first = hidden(c), speech.norm(c), f"{side}_attention_heads", side == "encoder"
-    name, attention = f"{_NAME}{side.title()}", clip_attention("SpeechT5Attention", h)
+    h = hidden(c)
+    norm = speech.norm(c)
+    key = f"{side}_attention_heads"
+    first = side == "encoder"
+    name = f"{_NAME}{side.title()}"
+    attention = clip_attention("SpeechT5Attention", h)
     count = 2 * c.dim("encoder_max_relative_position", default=160)
-    head, kind = c.divided(h, c.dim(key, default=12), "hidden_size", key), "relative_position"
+    head = c.divided(h, c.dim(key, default=12), "hidden_size", key)
+    kind = "relative_position"
     table = nn.Embedding(count, head, component=Component.ATTENTION, kind=kind)
     places = nn.Module("SpeechT5RelativePositionalEncoding", pe_k=table)
     if first:
@@ -52,9 +57,12 @@ def _wrapped(c: ModelConfig, side: str) -> nn.Module:
 
 def _prenet(c: ModelConfig, side: str, kind: str) -> nn.Module | None:
     """What stands before a side, for what it takes; without one, states come in."""
-    h, name, first = hidden(c), f"SpeechT5{kind}{side.title()}Prenet", side == "encoder"
+    h = hidden(c)
+    name = f"SpeechT5{kind}{side.title()}Prenet"
+    first = side == "encoder"
     # Sines, computed, and one learned number that scales them.
-    at, alpha = Component.EMBEDDING, nn.Weight(kind="scale")
+    at = Component.EMBEDDING
+    alpha = nn.Weight(kind="scale")
     positions = nn.Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=at)
     if kind == "Text":
         table = nn.Embedding(c.dim("vocab_size"), h)
@@ -86,7 +94,8 @@ def _prenet(c: ModelConfig, side: str, kind: str) -> nn.Module | None:
 def polishing(c: ModelConfig, name: str, *, stops: bool = False) -> nn.Module:
     """Mel frames, several a step, where it ``stops`` by itself whether to, and convolutions that
     polish the frames."""
-    mels, units = _mels(c), c.dim("speech_decoder_postnet_units", default=256)
+    mels = _mels(c)
+    units = c.dim("speech_decoder_postnet_units", default=256)
     kernel = c.dim("speech_decoder_postnet_kernel", default=5)
     count = int(c.count("speech_decoder_postnet_layers", default=5))
     steps = [
@@ -98,7 +107,8 @@ def polishing(c: ModelConfig, name: str, *, stops: bool = False) -> nn.Module:
         )
         for inputs, out in pairwise([mels, *[units] * (count - 1), mels][: count + 1])
     ]
-    h, each = hidden(c), c.dim("reduction_factor")
+    h = hidden(c)
+    each = c.dim("reduction_factor")
     return nn.Module(
         f"{name}SpeechDecoderPostnet",
         feat_out=nn.Linear(h, mels * each),

@@ -34,7 +34,8 @@ def _normed(c: ModelConfig, conv: Module) -> Module:
 
 
 def _layer(_e: Encoder, c: ModelConfig) -> Module:
-    h, inner = encoders.hidden(c), c.dim("intermediate_size")
+    h = encoders.hidden(c)
+    inner = c.dim("intermediate_size")
     look = partial(_conv, c, h, h, component=Component.ATTENTION)
     up = _conv(c, h, inner, "intermediate_groups", "up")
     attention = encoders.projections(c, "SqueezeBertSelfAttention").adding(

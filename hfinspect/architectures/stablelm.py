@@ -8,7 +8,8 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, bias = d.width(c), c.flag("use_qkv_bias", default=False)
+    h = d.width(c)
+    bias = c.flag("use_qkv_bias", default=False)
     keys = ("num_attention_heads", "num_key_value_heads")
     query, kv = (c.count(key, default=32, minimum=1) for key in keys)
     head = c.divided(h, query, "hidden_size", keys[0])

@@ -40,8 +40,10 @@ def _mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
 
 def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
-    heads, h = Heads(query, kv, c.dim("head_dim", default=128)), d.width(c)
-    norm, gate = d.norm(d, c, heads.dim), Linear(h, query, bias=False, kind="gate")
+    heads = Heads(query, kv, c.dim("head_dim", default=128))
+    h = d.width(c)
+    norm = d.norm(d, c, heads.dim)
+    gate = Linear(h, query, bias=False, kind="gate")
     bias = c.flag("attention_bias", default=False)
     block = grouped_attention(f"{d.name}Attention", h, heads, bias=bias)
     return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
@@ -68,8 +70,10 @@ def _stacked(x: m.Mixture, rows: Dim, columns: Dim) -> Module:
 
 def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
     """A layer of so many heads, sparse or dense, or one for further tokens (``mtp``)."""
-    (query, kind), h = form, d.width(c)
-    norm, mlp = d.norm(d, c, h), d.feed_forward(c, kind)
+    (query, kind) = form
+    h = d.width(c)
+    norm = d.norm(d, c, h)
+    mlp = d.feed_forward(c, kind)
     shared = mlp.children.pop("share_expert", None)  # files keep it next to the others
     first = {"self_attn": _attention(d, c, query), "mlp" if shared is None else "moe": mlp}
     block = Module(f"{d.name}DecoderLayer", first, share_expert=shared)
@@ -86,7 +90,8 @@ def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
     """Heads (per_layer_config, else by the layer's type) and MLP of each layer; those of further
     tokens are dense, with sliding attention where ``layer_types`` does not go on to them."""
-    key, count = "num_attention_heads", int(_predicted(c))
+    key = "num_attention_heads"
+    count = int(_predicted(c))
     usual = c.dim(key, default=64)
     window = c.section("attention_other_setting").dim(key, default=usual)  # the older spelling
     heads = {"sliding_attention": c.dim("num_sliding_attention_heads", default=window)}
@@ -121,7 +126,8 @@ _RENAMED = {"width": "hidden_size", "layers": "num_hidden_layers"}
 
 
 def _seen(c: ModelConfig, project: str, **words: Module) -> dict[str, Module]:
-    vision, text = c.section("vision_config"), c.section("text_config")
+    vision = c.section("vision_config")
+    text = c.section("text_config")
     values = {_RENAMED.get(key, key): value for key, value in vision.values.items()}
     values.pop("ls_init_value", None)  # what the scales begin with
     width = vision.dim("width", "hidden_size", default=1536) * 4

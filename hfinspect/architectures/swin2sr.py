@@ -24,13 +24,19 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
 
 
 def model(c: ModelConfig) -> nn.Module:
-    width, unembed = _width(c), nn.Activation("Swin2SRPatchUnEmbeddings")
-    image, patch = vision.pair(c, "image_size", default=64), vision.pair(c, "patch_size", default=1)
-    absolute, usual = c.flag("use_absolute_embeddings", default=False), (6,) * 6
-    count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, usual)
+    width = _width(c)
+    unembed = nn.Activation("Swin2SRPatchUnEmbeddings")
+    image = vision.pair(c, "image_size", default=64)
+    patch = vision.pair(c, "patch_size", default=1)
+    absolute = c.flag("use_absolute_embeddings", default=False)
+    usual = (6,) * 6
+    count = vision.patch_count(image, patch) + 1
+    depths = vision.stage_depths(c, usual)
     heads = c.dims("num_heads", default=usual, least=len(depths))
     # A stage closes with one convolution, or with three through a quarter of the width.
-    quarter, act, conv = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
+    quarter = width // 4
+    act = nn.Activation("LeakyReLU")
+    conv = nn.Conv(width, width, 3)
     three = nn.Conv(width, quarter, 3), act, nn.Conv(quarter, quarter, 1), act
     kinds = {"1conv": conv, "3conv": nn.Sequential(*three, nn.Conv(quarter, width, 3))}
     closing = kinds.get(c.text("resi_connection", default="1conv") or "")
@@ -60,7 +66,8 @@ def _doubling(c: ModelConfig, scale: int) -> nn.Module:
     if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
     steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
-    upsample, shuffle = nn.Module("Upsample"), nn.Activation("PixelShuffle")
+    upsample = nn.Module("Upsample")
+    shuffle = nn.Activation("PixelShuffle")
     for step, more in steps.items():
         conv = nn.Conv(_FEATURES, more * _FEATURES, 3)
         upsample.adding(**{f"convolution{step}": conv, f"pixelshuffle{step}": shuffle})
@@ -69,21 +76,27 @@ def _doubling(c: ModelConfig, scale: int) -> nn.Module:
 
 def super_resolution(c: ModelConfig) -> nn.Module:
     """One of four upsamplers; the fifth has no size of its own."""
-    scale, width, channels = c.dim("upscale", default=2), _width(c), _channels(c)
+    scale = c.dim("upscale", default=2)
+    width = _width(c)
+    channels = _channels(c)
     root = nn.Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision")
-    kind, act = c.text("upsampler", default="pixelshuffle"), nn.Activation("LeakyReLU")
-    out, shuffle = c.dim("num_channels_out", default=channels), nn.Activation("PixelShuffle")
+    kind = c.text("upsampler", default="pixelshuffle")
+    act = nn.Activation("LeakyReLU")
+    out = c.dim("num_channels_out", default=channels)
+    shuffle = nn.Activation("PixelShuffle")
     first = {"conv_before_upsample": nn.Conv(width, _FEATURES, 3), "activation": act}
     last = {"final_convolution": nn.Conv(_FEATURES, out, 3)}
     if kind in ("pixelshuffle", "pixelshuffle_aux"):
         last = {"upsample": _doubling(c, int(scale)), **last}
     if kind == "pixelshuffle":
-        name, parts = "PixelShuffleUpsampler", {**first, **last}
+        name = "PixelShuffleUpsampler"
+        parts = {**first, **last}
     elif kind == "pixelshuffle_aux":
         small = {"conv_bicubic": nn.Conv(channels, _FEATURES, 3)}
         after = nn.Sequential(nn.Conv(3, _FEATURES, 3), act)
         aux = {"conv_aux": nn.Conv(_FEATURES, channels, 3), "conv_after_aux": after}
-        name, parts = "PixelShuffleAuxUpsampler", {**small, **first, **aux, **last}
+        name = "PixelShuffleAuxUpsampler"
+        parts = {**small, **first, **aux, **last}
     elif kind == "pixelshuffledirect":
         parts = {"conv": nn.Conv(width, scale * scale * out, 3), "pixel_shuffle": shuffle}
         name = "UpsampleOneStep"
@@ -91,7 +104,8 @@ def super_resolution(c: ModelConfig) -> nn.Module:
         if scale != 4:
             raise c.error("upscale", int(scale), "4 with nearest+conv")
         same = dict.fromkeys(("conv_up1", "conv_up2", "conv_hr"), nn.Conv(_FEATURES, _FEATURES, 3))
-        name, parts = "NearestConvUpsampler", {**first, **same, **last, "lrelu": act}
+        name = "NearestConvUpsampler"
+        parts = {**first, **same, **last, "lrelu": act}
     else:
         return root.adding(final_convolution=nn.Conv(width, out, 3))
     return root.adding(upsample=nn.Module(name, parts, component=Component.HEAD))

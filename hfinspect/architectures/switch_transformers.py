@@ -13,9 +13,12 @@ _DEFAULTS = {"d_model": 768, "num_layers": 12, "num_heads": 12}
 
 def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     # The config class takes the other spelling into account for the encoder alone, and last.
-    side, own_count, layers = "encoder", c.fields.count("num_layers"), c.count("num_layers")
+    side = "encoder"
+    own_count = c.fields.count("num_layers")
+    layers = c.count("num_layers")
     if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
-        usual, side = own_count if "num_decoder_layers" in c.values else 12, "decoder"
+        usual = own_count if "num_decoder_layers" in c.values else 12
+        side = "decoder"
         own_count = layers = c.count("num_decoder_layers", default=usual)
     sparse = int(c.count(f"num_sparse_{side}_layers", default=3))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
@@ -42,7 +45,8 @@ def _routed(c: ModelConfig, root: Module) -> None:
     alone = "decoder" not in root.children and c.flag("is_decoder", default=False)
     for name, decodes in (("encoder", alone), ("decoder", True)):
         if name in root.children:
-            words, blocks = t5.table(c, tied_to=table), _blocks(c, decoder=decodes)
+            words = t5.table(c, tied_to=table)
+            blocks = _blocks(c, decoder=decodes)
             root.inside(name).adding(embed_tokens=words, block=blocks)
     if "lm_head" in root.children:
         root.adding(lm_head=to_words(c.dim("d_model"), t5.vocab(c), table))

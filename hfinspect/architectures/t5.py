@@ -11,7 +11,8 @@ from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList
 
-_width, vocab = size("d_model", default=512), size("vocab_size", default=32128)
+_width = size("d_model", default=512)
+vocab = size("vocab_size", default=32128)
 _norms = rms_norms("T5LayerNorm", 1e-6, "layer_norm_epsilon")
 
 
@@ -25,16 +26,20 @@ def _linears(inputs: Dim, outputs: Dim, **kinds: str) -> dict[str, Module]:
 
 def _attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
     """``positions``: with a table of relative ones; not ``saved``, as only files hold it."""
-    d, heads = _width(c), c.dim("num_heads", default=8)
-    inner, at = heads * c.dim("d_kv", default=64), Component.ATTENTION
-    buckets, kind = c.dim("relative_attention_num_buckets", default=32), "relative_position"
+    d = _width(c)
+    heads = c.dim("num_heads", default=8)
+    inner = heads * c.dim("d_kv", default=64)
+    at = Component.ATTENTION
+    buckets = c.dim("relative_attention_num_buckets", default=32)
+    kind = "relative_position"
     table = Embedding(buckets, heads, component=at, kind=kind, saved=saved) if positions else None
     parts = _linears(d, inner, q="query", k="key", v="value") | _linears(inner, d, o="output")
     return Module("T5Attention", parts, relative_attention_bias=table, component=at)
 
 
 def feed_forward(c: ModelConfig, act: str | None, *, gated: bool = False) -> Module:
-    d, inner = _width(c), c.dim("d_ff", default=2048)
+    d = _width(c)
+    inner = c.dim("d_ff", default=2048)
     ups = {"wi_0": "gate", "wi_1": "up"} if gated else {"wi": "up"}
     parts = _linears(d, inner, **ups) | _linears(inner, d, wo="down")
     parts |= {"dropout": _dropout(c), "act": activation(act)}
@@ -54,8 +59,10 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None 
         form = c.text("feed_forward_proj", default="relu") or "relu"
         act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
         gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
-        at, mlp = "DenseReluDense", feed_forward(c, act, gated=gated)
-    parts["FF"], norm = (at, mlp), _norms(c, _width(c))
+        at = "DenseReluDense"
+        mlp = feed_forward(c, act, gated=gated)
+    parts["FF"] = (at, mlp)
+    norm = _norms(c, _width(c))
     layers = (
         Module(f"T5Layer{kind}", {name: part, "layer_norm": norm, "dropout": _dropout(c)})
         for kind, (name, part) in parts.items()

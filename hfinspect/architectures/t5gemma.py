@@ -41,7 +41,8 @@ def register_sides(
     the table of the side ``words``, and with labels; ``alone`` is the encoder for itself."""
 
     def generation(c: ModelConfig) -> Module:
-        side, tied = c.section("decoder"), f"model.{words}.embed_tokens.weight"
+        side = c.section("decoder")
+        tied = f"model.{words}.embed_tokens.weight"
         project = to_words(d.width(side), d.size(side, "vocab_size"), tied if c.tied() else None)
         head = Module(f"{d.name}LMHead", out_proj=project, component=Component.HEAD)
         return Module(f"{d.name}ForConditionalGeneration", model=model(c), lm_head=head)
@@ -63,7 +64,8 @@ def register_sides(
 
 def _seeing(d: Decoder, c: ModelConfig, kind: str, *, context: Dim) -> Module:
     """A layer of the decoder; ``context`` is the width of the encoder's states."""
-    heads, bias = d.heads(c), c.flag("attention_bias", default=False)
+    heads = d.heads(c)
+    bias = c.flag("attention_bias", default=False)
     across = grouped(d, c).called(f"{d.name}CrossAttention")
     for name, projected in (("k_proj", "key"), ("v_proj", "value")):
         across.children[name] = Linear(context, heads.kv * heads.dim, bias=bias, kind=projected)

@@ -15,7 +15,8 @@ _NAME = "T5Gemma2"
 
 def _decoding(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Its one attention keeps what it reads of both sides."""
-    block, heads = t5gemma.layer(d, c, kind, side="Decoder", looks="Merged"), d.heads(c)
+    block = t5gemma.layer(d, c, kind, side="Decoder", looks="Merged")
+    heads = d.heads(c)
     cache = KeysValues(width := heads.kv * heads.dim, width, heads=heads.kv)
     block.cache = cache, replace(cache, cross=True)
     return block
@@ -31,16 +32,19 @@ _DECODER = _ENCODER.like(_NAME, layer=_decoding)
 
 
 def _parts(d: Decoder, c: ModelConfig, tied_to: str | None = None) -> dict[str, Module | Parameter]:
-    name, at = f"{_NAME}TextScaledWordEmbedding", tied_to and f"{tied_to}.weight"
+    name = f"{_NAME}TextScaledWordEmbedding"
+    at = tied_to and f"{tied_to}.weight"
     words = Embedding(d.size(c, "vocab_size"), d.width(c), class_name=name, tied_to=at)
     end = Weight(d.width(c), tied_to=tied_to and f"{tied_to}.eoi_embedding")
     return {**t5gemma.parts(d, c), "embed_tokens": words.adding(eoi_embedding=end)}
 
 
 def encoder(c: ModelConfig) -> Module:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     width = vision.dim("hidden_size", default=768)
-    eps, name = vision.number("layer_norm_eps", default=1e-6), f"{_NAME}RMSNorm"
+    eps = vision.number("layer_norm_eps", default=1e-6)
+    name = f"{_NAME}RMSNorm"
     join = Module(
         f"{_NAME}MultiModalProjector",
         mm_input_projection_weight=Weight(width, _ENCODER.width(text)),

@@ -8,7 +8,8 @@ _hidden = size("hidden_size", default=768)
 
 
 def both(c: ModelConfig) -> Module:
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text = c.section("text_config")
+    vision = c.section("vision_config")
     if _hidden(text) != _hidden(vision):
         key = f"{vision.path}hidden_size"
         raise c.error(key, int(_hidden(vision)), f"that of the texts, {int(_hidden(text))}")

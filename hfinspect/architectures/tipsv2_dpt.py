@@ -9,12 +9,14 @@ from ..trees import Component, Conv, Linear, ModelConfig, Module, ModuleList, au
 
 
 def _head(c: ModelConfig, task: str) -> Module:
-    hidden, fused = c.section("backbone_config").dim("hidden_size", default=768), fused_width(c)
+    hidden = c.section("backbone_config").dim("hidden_size", default=768)
+    fused = fused_width(c)
     widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
     bins = c.dim("num_depth_bins", default=256)
     outputs = {"depth": bins, "normals": 3, "segmentation": c.num_labels}
     two = {f"conv{i}": Conv(fused, fused, 3, bias=False) for i in (1, 2)}
-    unit, point = Module("Tipsv2DptPreActResidualLayer", two), Conv(fused, fused, 1)
+    unit = Module("Tipsv2DptPreActResidualLayer", two)
+    point = Conv(fused, fused, 1)
     first, later = (
         Module("Tipsv2DptFeatureFusionLayer", out_conv=point, residual_unit=added, main_unit=unit)
         for added in (None, unit)
@@ -36,7 +38,8 @@ def _head(c: ModelConfig, task: str) -> Module:
 
 
 def _seen(c: ModelConfig) -> Module:
-    section, kind = c.section("backbone_config"), "tipsv2_vision_model"
+    section = c.section("backbone_config")
+    kind = "tipsv2_vision_model"
     return auto_class(section, "Backbone", default_type=kind, part="vision")
 
 

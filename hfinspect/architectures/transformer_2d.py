@@ -21,14 +21,17 @@ def model(c: ModelConfig) -> Module:
         raise c.error("norm_type", kind, f"of patches {' or '.join(_NAMED)}")
     c.word("attention_type", "default")
     heads = c.dim("num_attention_heads", default=16)
-    width, act = heads * c.dim("attention_head_dim", default=88), c.word("activation_fn", *_GATES)
+    width = heads * c.dim("attention_head_dim", default=88)
+    act = c.word("activation_fn", *_GATES)
     look = partial(attention, width, width, bias=c.flag("attention_bias", default=False))
     affine = c.flag("norm_elementwise_affine", default=True)
     norm = plain = LayerNorm(width, eps=c.number("norm_eps", default=1e-5), weight=affine)
-    context, times = c.optional_dim("cross_attention_dim"), "num_embeds_ada_norm"
+    context = c.optional_dim("cross_attention_dim")
+    times = "num_embeds_ada_norm"
     if kind == "ada_norm" or c.has(times):
         # Steps that have a table of their own, whatever norm_type says of it.
-        table, linear = Embedding(c.dim(times), width, kind="position"), Linear(width, 2 * width)
+        table = Embedding(c.dim(times), width, kind="position")
+        linear = Linear(width, 2 * width)
         norm = Module("AdaLayerNorm", emb=table, linear=linear, component=Component.NORM)
     alone = c.flag("only_cross_attention", default=False)
     twice = c.flag("double_self_attention", default=False)
@@ -42,17 +45,21 @@ def model(c: ModelConfig) -> Module:
         raise c.error("in_channels", c.raw("in_channels"), "either it or num_vector_embeds")
     if c.has("num_vector_embeds"):
         places = Embedding(c.dim("sample_size"), width, kind="position")
-        words, head = c.dim("num_vector_embeds", minimum=2), Component.HEAD
+        words = c.dim("num_vector_embeds", minimum=2)
+        head = Component.HEAD
         tables = {"emb": Embedding(words, width), "height_emb": places, "width_emb": places}
         image = Module("ImagePositionalEmbeddings", {**tables}, component=Component.EMBEDDING)
         first = {"latent_image_embedding": image}
         last = {"norm_out": LayerNorm(width), "out": Linear(width, words - 1, component=head)}
     else:
-        channels, groups = c.dim("in_channels"), int(c.dim("norm_num_groups", default=32))
+        channels = c.dim("in_channels")
+        groups = int(c.dim("norm_num_groups", default=32))
         outputs = c.dim("out_channels", default=channels)
-        coming, leaving = Conv(channels, width, 1), Conv(width, outputs, 1)
+        coming = Conv(channels, width, 1)
+        leaving = Conv(width, outputs, 1)
         if c.flag("use_linear_projection", default=False):
-            coming, leaving = Linear(channels, width), Linear(width, outputs)
+            coming = Linear(channels, width)
+            leaving = Linear(width, outputs)
             coming.component = Component.PROJECTOR
         leaving.component = Component.HEAD
         first = {"norm": GroupNorm(groups, channels, eps=1e-6), "proj_in": coming}

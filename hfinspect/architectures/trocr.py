@@ -8,7 +8,8 @@ from .bart import BART
 
 
 def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, cross: bool) -> Module:
-    attend, context = seq2seq.attention(c, s, side), c.optional_dim("cross_attention_hidden_size")
+    attend = seq2seq.attention(c, s, side)
+    context = c.optional_dim("cross_attention_hidden_size")
     if cross and context is not None:
         for name, kind in {"k_proj": "key", "v_proj": "value"}.items():
             attend.children[name] = Linear(context, seq2seq.width(c, s), kind=kind)

@@ -16,7 +16,8 @@ _TYPES = ("1d", "horizontal", "vertical")
 
 
 def _patches(c: ModelConfig) -> Module:
-    channels, size = c.dim("num_channels", default=3), pair(c, "patch_size", default=16)
+    channels = c.dim("num_channels", default=3)
+    size = pair(c, "patch_size", default=16)
     return Module("T5PatchEmbeddings", proj=patch_conv(channels, c.dim("d_model"), size))
 
 
@@ -26,7 +27,8 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
     arguments = c.with_defaults(relative_bias_args=usual).raw("relative_bias_args")
     if not isinstance(arguments, list) or not all(isinstance(at, dict) for at in arguments):
         raise c.error("relative_bias_args", arguments, "a list of arguments")
-    heads, tables = c.dim("num_heads"), []
+    heads = c.dim("num_heads")
+    tables = []
     for i, values in enumerate(arguments):
         one = ModelConfig(values, f"{c.path}relative_bias_args.{i}.")
         kind = one.word("type", *_TYPES, default="none")
@@ -40,7 +42,8 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -> Module:
-    net, patches = t5.stack(c, decoder=decoder).children, _patches(c)
+    net = t5.stack(c, decoder=decoder).children
+    patches = _patches(c)
     places = c.dim("max_2d_position_embeddings", default=1024)
     table = Embedding(places, c.dim("d_model"), kind="position")
     cells = {f"{side}_position_embeddings": table for side in "xy"}

@@ -12,7 +12,8 @@ TEXT = LLAMA.like("Ultrabert")
 
 def _prediction(c: ModelConfig) -> Module:
     """Two matrices of ``prediction_head_size``: 2·H·P weights."""
-    h, inner = TEXT.width(c), c.dim("prediction_head_size", default=768)
+    h = TEXT.width(c)
+    inner = c.dim("prediction_head_size", default=768)
     parts = {"linear1": Linear(h, inner, bias=False), "linear2": Linear(inner, h, bias=False)}
     parts["act"] = activation("gelu")
     return Module("UltrabertPredictionHead", parts, component=Component.HEAD, kind="transform")

@@ -9,9 +9,11 @@ from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
 
 def model(c: ModelConfig) -> Module:
-    channels, head_of = diffusion.widths(c, default=(224, 448, 672, 896)), "attention_head_dim"
+    channels = diffusion.widths(c, default=(224, 448, 672, 896))
+    head_of = "attention_head_dim"
     time = c.dim("time_embedding_dim", default=4 * (first := channels[0]))
-    residual, last = diffusion.timed(c, time), channels[-1]
+    residual = diffusion.timed(c, time)
+    last = channels[-1]
 
     def look(width: Dim, groups: int | None) -> Module:
         """Heads of ``attention_head_dim`` channels; null is one head."""
@@ -34,14 +36,17 @@ def model(c: ModelConfig) -> Module:
     layers = [c.count("layers_per_block", default=2)] * len(channels)
     rungs = partial(diffusion.rungs, c, channels, layers, ("DownBlock2D", *["AttnDownBlock2D"] * 3))
     # What makes channels of the time, and how many.
-    time_form, inputs = c.word("time_embedding_type", "positional", "fourier", "learned"), first
+    time_form = c.word("time_embedding_type", "positional", "fourier", "learned")
+    inputs = first
     projection = Activation("Timesteps")
     if time_form == "fourier":
-        drawn, inputs = {"weight": Weight(first, component=Component.EMBEDDING)}, 2 * first
+        drawn = {"weight": Weight(first, component=Component.EMBEDDING)}
+        inputs = 2 * first
         projection = Module("GaussianFourierProjection", drawn)
     elif time_form == "learned":
         projection = Embedding(c.dim("num_train_timesteps"), first, kind=None)
-    form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
+    form = c.text("class_embed_type")
+    count = c.optional_dim("num_class_embeds")
     table = Embedding(count, time) if form is None and count is not None else None
     times = diffusion.timestep_embedding(inputs, time)
     classes = {"timestep": times, "identity": Activation("Identity")}

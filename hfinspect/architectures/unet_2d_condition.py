@@ -8,7 +8,8 @@ from ..trees import Layers, ModelConfig, Module, register
 
 
 def model(c: ModelConfig) -> Module:
-    ladder, kernel = Ladder(c), int(c.dim("conv_out_kernel", default=3))
+    ladder = Ladder(c)
+    kernel = int(c.dim("conv_out_kernel", default=3))
     first = ladder.channels[0]
     parts: dict[str, Module | None] = {
         **stem(c, first),

@@ -7,7 +7,8 @@ from ..trees import Activation, Conv, ModelConfig, Module, register
 
 
 def model(c: ModelConfig) -> Module:
-    first, inner = channels_of(c)[0], 8 * c.dim("attention_head_dim", default=64)
+    first = channels_of(c)[0]
+    inner = 8 * c.dim("attention_head_dim", default=64)
     condition = c.optional_dim("time_cond_proj_dim")
     parts: dict[str, Module | None] = {
         "conv_in": Conv(c.dim("in_channels", default=4), first, 3),

@@ -15,7 +15,8 @@ _FOREIGN = """class_embed_type num_class_embeds encoder_hid_dim encoder_hid_dim_
     cross_attention_norm dual_cross_attention class_embeddings_concat time_embedding_type
     time_embedding_dim conv_in_kernel mid_block_type """
 _OF_CONTROL = "only_cross_attention resnet_time_scale_shift attention_head_dim"
-_DEPTH, _HEADS = "temporal_transformer_layers_per_block", "motion_num_attention_heads"
+_DEPTH = "temporal_transformer_layers_per_block"
+_HEADS = "motion_num_attention_heads"
 
 
 def _plain(c: ModelConfig, *, control: bool) -> Ladder:
@@ -29,7 +30,8 @@ def _plain(c: ModelConfig, *, control: bool) -> Ladder:
     if control:
         values.setdefault("cross_attention_dim", 768)
     for side in ("Down", "Up"):
-        key, known = f"{side.lower()}_block_types", f"{side}BlockMotion"
+        key = f"{side.lower()}_block_types"
+        known = f"{side}BlockMotion"
         for word in c.strings(key, default=()):
             if word not in (known, f"CrossAttn{known}"):
                 raise c.error(key, word, f"{known} or CrossAttn{known}")
@@ -46,7 +48,8 @@ def _motion_module(
     """Blocks that look at the frames of their place, ``twice`` each; ``middle``: in no layer."""
     if not heads:
         raise c.error(_HEADS, 0, "at least 1")
-    frames, inner = c.dim("motion_max_seq_length", default=32), heads * (width // heads)
+    frames = c.dim("motion_max_seq_length", default=32)
+    inner = heads * (width // heads)
     pe = Buffer(1, frames, inner, kind="position")
     places = Module("SinusoidalPositionalEmbedding", pe=pe, component=Component.EMBEDDING)
     blocks = [transformer_block(inner, second=twice, before=places)] * int(depth)
@@ -61,7 +64,9 @@ def _motion_module(
 
 def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = True) -> Layers:
     """Rungs with a motion module next to each residual block."""
-    blocks, count, make_motion = ladder.way(up=up), len(ladder.channels), partial(_motion_module, c)
+    blocks = ladder.way(up=up)
+    count = len(ladder.channels)
+    make_motion = partial(_motion_module, c)
     sizes = list(zip(ladder.channels, per_block(c, _HEADS, count, 8), strict=True))
     deep = depths(c, _DEPTH, count, up=up)
     for block, size, depth in zip(blocks, sizes[::-1] if up else sizes, deep, strict=True):
@@ -75,7 +80,8 @@ def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = T
 
 
 def _middle(c: ModelConfig, ladder: Ladder, *, moving: bool) -> Module:
-    width, count = ladder.channels[-1], int(c.count("mid_block_layers", default=1))
+    width = ladder.channels[-1]
+    count = int(c.count("mid_block_layers", default=1))
     depth = 1 if isinstance(ladder.depths[-1], tuple) else ladder.depths[-1]
     listed = partial(per_block, c, maximum=MAX_COUNT)
     deep = listed("transformer_layers_per_mid_block", count, depth)
@@ -104,12 +110,15 @@ def model(c: ModelConfig) -> Module:
 
 def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
-    ladder, size = _plain(c, control=True), c.dim("conditioning_channels", default=4)
-    first, name = ladder.channels[0], "SparseControlNetConditioningEmbedding"
+    ladder = _plain(c, control=True)
+    size = c.dim("conditioning_channels", default=4)
+    first = ladder.channels[0]
+    name = "SparseControlNetConditioningEmbedding"
     size = size + 1 if c.flag("concat_conditioning_mask", default=True) else size
     simple = c.flag("use_simplified_condition_embedding", default=True)
     condition = Conv(size, first, 3) if simple else condition_encoder(c, first, size).called(name)
-    down, middle = _moving(c, ladder, twice=False), _middle(c, ladder, moving=False)
+    down = _moving(c, ladder, twice=False)
+    middle = _middle(c, ladder, moving=False)
     return control_net("SparseControlNetModel", ladder, condition, down, middle)
 
 

@@ -18,7 +18,8 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     return Module(f"{s.name}Model", parts, part="audio")
 
 
-_TABLE, _clusters = Component.EMBEDDING, size("num_clusters", default=504)
+_TABLE = Component.EMBEDDING
+_clusters = size("num_clusters", default=504)
 _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", make_model=_model, adapted=False)
 _FORM: dict[str, FormPart] = {
     "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),

@@ -53,9 +53,11 @@ TEXT = LLAMA.like(
 
 def _model(c: ModelConfig) -> Module:
     """Older files have the text under ``language_config``."""
-    newer, vision = c.has("text_config") or not c.has("language_config"), c.section("vision_config")
+    newer = c.has("text_config") or not c.has("language_config")
+    vision = c.section("vision_config")
     text = c.section("text_config" if newer else "language_config").read_as("unlimited_ocr_text")
-    h, mark = TEXT.width(text), Weight(TEXT.width(text), component=Component.EMBEDDING)
+    h = TEXT.width(text)
+    mark = Weight(TEXT.width(text), component=Component.EMBEDDING)
     joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
     inputs = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
     return Module(

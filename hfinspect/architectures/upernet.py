@@ -5,7 +5,8 @@ from ..layers.backbones import backbone
 from ..layers.pyramids import normed, plain_head, uper_head
 from ..trees import ModelConfig, Module, register
 
-_NAME, _CLASS = "UperNet", "UperNetForSemanticSegmentation"
+_NAME = "UperNet"
+_CLASS = "UperNetForSemanticSegmentation"
 _CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")
 
 

@@ -18,11 +18,13 @@ _BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 
 def backbone(c: ModelConfig) -> Module:
     """Each branch behind the ResNet: convolutions of one width, with steps between their points."""
-    size, to = c.dim("kernel_size", default=5), partial(conv_layer, _NAME)
+    size = c.dim("kernel_size", default=5)
+    to = partial(conv_layer, _NAME)
 
     def block(entry: Entry) -> Module:
         inputs, outputs, _, smaller = entry
-        layer, act = partial(to, outputs=outputs, kernel=size, bias=True), Activation("ReLU")
+        layer = partial(to, outputs=outputs, kernel=size, bias=True)
+        act = Activation("ReLU")
         down = layer(inputs) if smaller else Activation("Identity")
         convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
         return Module(f"{_NAME}ResidualBlock", convs, conv_final=layer(outputs), act_fn=act)
@@ -52,7 +54,8 @@ def model(c: ModelConfig) -> Module:
     if len(pairs) < 2:
         raise c.miscounted("out_point_positions2D", len(pairs), "two pairs")
     (inputs, inner), (before, outputs) = pairs[:2]
-    act, kernel = c.text("hidden_act", default="prelu"), c.dim("kernel_size", default=5)
+    act = c.text("hidden_act", default="prelu")
+    kernel = c.dim("kernel_size", default=5)
     to = partial(conv_layer, _NAME, component=Component.HEAD)
     points = Module(f"{_NAME}PointPositions2D", conv_down=to(inputs, inner, kernel, act=act))
     points.adding(conv_up=Conv(before, outputs, kernel, component=Component.HEAD))

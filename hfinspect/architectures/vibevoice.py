@@ -17,12 +17,16 @@ def _norm(width: Dim, eps: float = 1e-6) -> Module:
 
 def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
     """From a noisy frame of ``latent`` numbers, the time and the text's state of H to the frame."""
-    bias, act = c.flag("mlp_bias", default=False), c.text("hidden_act", default="silu")
-    inner, linear = c.dim("intermediate_size", default=4608), partial(Linear, bias=False)
-    mlp, gate = gated_mlp("VibeVoiceMLP", h, inner, bias=bias, act=act), activation(act)
+    bias = c.flag("mlp_bias", default=False)
+    act = c.text("hidden_act", default="silu")
+    inner = c.dim("intermediate_size", default=4608)
+    linear = partial(Linear, bias=False)
+    mlp = gated_mlp("VibeVoiceMLP", h, inner, bias=bias, act=act)
+    gate = activation(act)
     norm = _norm(h, c.number("rms_norm_eps", default=1e-5))
     layer = {"ffn": mlp, "norm": norm, "act_fn": gate, "linear": linear(h, h * 3)}
-    frequencies, name = c.dim("frequency_embedding_size", default=256), "VibeVoiceDiffusionHead"
+    frequencies = c.dim("frequency_embedding_size", default=256)
+    name = "VibeVoiceDiffusionHead"
     time = {"activation_fn": gate, "fc1": linear(frequencies, h), "fc2": linear(h, h)}
     last = {"linear_1": linear(h, 2 * h), "act_fn": gate, "linear_2": linear(h, latent)}
     count = c.count("num_hidden_layers", default=4)
@@ -40,10 +44,12 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    text, factor = decoder(c, "qwen2"), Weight(component=Component.OTHER)
+    text = decoder(c, "qwen2")
+    factor = Weight(component=Component.OTHER)
     sound, frame = section(c, "audio_config", TYPE)
     meaning, meaning_encoder = section(c, "semantic_model_config", ENCODER, 128)
-    h, text.base.part = text.hidden, "text"
+    h = text.hidden
+    text.base.part = "text"
     connect = partial(two_linears, "VibeVoiceMultiModalProjector", c, inner=h, out=h, act=_norm(h))
     return Module(
         "VibeVoiceModel",

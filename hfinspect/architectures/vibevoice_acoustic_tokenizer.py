@@ -12,7 +12,8 @@ from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
 NAME = "VibeVoiceAcousticTokenizer"
 TYPE = "vibevoice_acoustic_tokenizer"
-ENCODER, _DECODER = f"{TYPE}_encoder", f"{TYPE}_decoder"
+ENCODER = f"{TYPE}_encoder"
+_DECODER = f"{TYPE}_decoder"
 
 
 def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
@@ -22,15 +23,20 @@ def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
 def _stack(c: ModelConfig, side: str, *, reverse: bool = False) -> Module:
     """Stages of layers, a strided convolution between each two, or in the decoder a transposed one;
     ``reverse``: the depths are those of the encoder, whose order is the other one."""
-    up, ratios = side == "Decoder", c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
-    usual, count = (3, 3, 3, 3, 3, 3, 8), len(ratios) + 1
+    up = side == "Decoder"
+    ratios = c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
+    usual = (3, 3, 3, 3, 3, 3, 8)
+    count = len(ratios) + 1
     depths = c.dims("depths", default=usual, minimum=0, maximum=1000, count=count)
-    filters, kernel = c.dim("num_filters", default=32), c.dim("kernel_size", default=7)
-    eps, act = c.number("rms_norm_eps", default=1e-5), c.text("hidden_act", default="gelu")
+    filters = c.dim("num_filters", default=32)
+    kernel = c.dim("kernel_size", default=7)
+    eps = c.number("rms_norm_eps", default=1e-5)
+    act = c.text("hidden_act", default="gelu")
     expansion = c.dim("ffn_expansion", default=4)
 
     def layer(width: Dim) -> Module:
-        norm, inner = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm"), expansion * width
+        norm = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm")
+        inner = expansion * width
         return Module(
             f"{NAME}ConvNext1dLayer",
             gamma=Weight(width, kind="scale"),
@@ -45,11 +51,15 @@ def _stack(c: ModelConfig, side: str, *, reverse: bool = False) -> Module:
     widths = list(accumulate(ratios, lambda width, _: width * 2, initial=filters))
     if up:
         widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
-        ends, ratios, depths = ends[::-1], ratios[::-1], depths[::-1] if reverse else depths
+        ends = ends[::-1]
+        ratios = ratios[::-1]
+        depths = depths[::-1] if reverse else depths
     stages = [
         ModuleList([layer(width)] * int(depth)) for width, depth in zip(widths, depths, strict=True)
     ]
-    layers, name, kind = list[Module](), "convtr" if up else "conv", "Transpose" if up else ""
+    layers = list[Module]()
+    name = "convtr" if up else "conv"
+    kind = "Transpose" if up else ""
     for (above, below), ratio, stage in zip(pairwise(widths), ratios, stages[1:], strict=True):
         conv = Conv(above, below, ratio * 2, dims=1, stride=ratio, transposed=up)
         causal = Module(f"{NAME}CausalConv{kind}1d", {name: conv})
@@ -78,5 +88,6 @@ def section(c: ModelConfig, key: str, default_type: str, width: int = 64) -> tup
 
 register_part(TYPE, f"{NAME}Model", model, "audio")
 for _side in ("Encoder", "Decoder"):
-    _name, _build = f"{NAME}{_side}Model", partial(_stack, side=_side)
+    _name = f"{NAME}{_side}Model"
+    _build = partial(_stack, side=_side)
     register_part(f"{TYPE}_{_side.lower()}", _name, _build, "audio")

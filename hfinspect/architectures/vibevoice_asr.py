@@ -7,7 +7,9 @@ from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text, towers, connectors = decoder(c, "qwen2"), dict[str, Module](), dict[str, Module]()
+    text = decoder(c, "qwen2")
+    towers = dict[str, Module]()
+    connectors = dict[str, Module]()
     norm = RMSNorm(h := text.hidden, class_name="VibeVoiceAsrRMSNorm")
     for name, width in (("acoustic", 64), ("semantic", 128)):
         key = f"{name}_tokenizer_encoder"

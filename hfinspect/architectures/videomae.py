@@ -6,7 +6,8 @@ from ..layers.blocks import size
 from ..layers.vision import google_attention, google_layer, labels_classifier, pair, register_seeing
 from ..trees import Component, Conv, Dim, LayerNorm, Layers, Linear, ModelConfig, Module, Weight
 
-_NAME, _TABLE = "VideoMAE", Component.EMBEDDING
+_NAME = "VideoMAE"
+_TABLE = Component.EMBEDDING
 _hidden = size("hidden_size", default=768)
 
 
@@ -22,11 +23,13 @@ def _layers(c: ModelConfig, h: Dim, at: str, *, deep: int, heads: int, inner: in
 
 
 def model(c: ModelConfig) -> Module:
-    h, channels = _hidden(c), c.dim("num_channels", default=3)
+    h = _hidden(c)
+    channels = c.dim("num_channels", default=3)
     tube = (c.dim("tubelet_size", default=2), *pair(c, "patch_size", default=16))
     patches = Conv(channels, h, tube, dims=3, stride=tube, component=_TABLE, kind="patch")
     patches = Module(f"{_NAME}PatchEmbeddings", projection=patches)
-    mean, eps = c.flag("use_mean_pooling", default=True), c.number("layer_norm_eps", default=1e-12)
+    mean = c.flag("use_mean_pooling", default=True)
+    eps = c.number("layer_norm_eps", default=1e-12)
     layers = _layers(c, h, "", deep=12, heads=12, inner=3072)
     embeddings = Module(f"{_NAME}Embeddings", patch_embeddings=patches, component=_TABLE)
     parts = {"embeddings": embeddings, "encoder": Module(f"{_NAME}Encoder", layer=layers)}
@@ -35,7 +38,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def pretraining(c: ModelConfig) -> Module:
-    h, patch = c.dim("decoder_hidden_size", default=384), c.dim("patch_size", default=16)
+    h = c.dim("decoder_hidden_size", default=384)
+    patch = c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * c.dim("tubelet_size", default=2) * patch * patch
     layers = _layers(c, h, "decoder_", deep=4, heads=6, inner=1536)
     head = Linear(h, pixels, component=Component.HEAD)

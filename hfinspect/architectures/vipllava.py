@@ -11,7 +11,8 @@ def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     count = 5 if layers is None else len(layers) if isinstance(layers, list) else 1
     if not count:
         raise c.error("vision_feature_layer", layers, "one layer at least")
-    name, inputs = "VipLlavaMultiModalProjector", count * width
+    name = "VipLlavaMultiModalProjector"
+    inputs = count * width
     norm = LayerNorm(inputs, eps=c.number("projector_layernorm_eps", default=1e-5))
     return two_linears(name, c, inputs, text, text, projector_layernorm=norm)
 

@@ -12,7 +12,8 @@ hidden_size = size("hidden_size", default=768)
 
 
 def model(c: ModelConfig, *, pooling: bool = True, masked: bool = False) -> Module:
-    h, bias = hidden_size(c), c.flag("qkv_bias", default=True)
+    h = hidden_size(c)
+    bias = c.flag("qkv_bias", default=True)
     width = vision.uneven_width(c, h, c.dim("num_attention_heads", default=12))
     attention = vision.google_attention("ViT", h, qkv_bias=bias, width=width)
     layer = vision.google_layer(c, "ViT", h, attention)

@@ -12,8 +12,10 @@ _hidden = size("hidden_size", default=768)
 
 
 def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
-    h, channels = _hidden(c), c.dim("num_channels", default=3)
-    image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
+    h = _hidden(c)
+    channels = c.dim("num_channels", default=3)
+    image = pair(c, "pretrain_image_size", default=224)
+    patch = pair(c, "patch_size", default=16)
     absolute = c.flag("use_absolute_position_embeddings", default=True)
     count = patch_count(image, patch) + 1
     return Module(
@@ -27,7 +29,8 @@ def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
 def _residual(h: int, act: Module) -> Module:
     parts = dict[str, Module]()
     for i, kernel in enumerate((1, 3, 1), 1):
-        inputs, outputs = h if i == 1 else h // 2, h if i == 3 else h // 2
+        inputs = h if i == 1 else h // 2
+        outputs = h if i == 3 else h // 2
         norm = LayerNorm(outputs, eps=1e-6, class_name="VitDetLayerNorm")
         parts |= {f"conv{i}": Conv(inputs, outputs, kernel, bias=False), f"norm{i}": norm}
         parts |= {f"act{i}": act} if i < 3 else {}
@@ -35,9 +38,12 @@ def _residual(h: int, act: Module) -> Module:
 
 
 def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
-    h, window = _hidden(c), c.dim("window_size", default=0, minimum=0)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
+    h = _hidden(c)
+    window = c.dim("window_size", default=0, minimum=0)
+    image = pair(c, "image_size", default=224)
+    patch = pair(c, "patch_size", default=16)
+    inner = scaled(c, h, "mlp_ratio", default=4)
+    act = c.text("hidden_act", default="gelu")
     head = h // c.dim("num_attention_heads", default=12)
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
 

@@ -9,7 +9,8 @@ from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Seq
 
 def model(c: ModelConfig) -> Module:
     def conv(inputs: int, outputs: int, stride: int = 2) -> Module:
-        conv, norm = Conv(inputs, outputs, 3, bias=False, stride=stride), BatchNorm(outputs)
+        conv = Conv(inputs, outputs, 3, bias=False, stride=stride)
+        norm = BatchNorm(outputs)
         parts = {"conv": conv, "batch_norm": norm, "relu": Activation("ReLU")}
         return Module("VitMatteBasicConv3x3", parts)
 
@@ -23,13 +24,15 @@ def model(c: ModelConfig) -> Module:
         Module("VitMatteFusionBlock", conv=conv(came + pixels, outputs, 1))
         for came, pixels, outputs in zip(inputs, reversed(maps), fused, strict=False)
     ]
-    convs, head = ModuleList(conv(*both) for both in pairwise(maps)), Component.HEAD
+    convs = ModuleList(conv(*both) for both in pairwise(maps))
+    head = Component.HEAD
     convolved = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
     matting = Sequential(*convolved, Conv(16, 1, 1, component=head))
     parts = {"convstream": Module("VitMatteConvStream", convs=convs)}
     parts["fusion_blocks"] = ModuleList(steps)
     parts["matting_head"] = Module("VitMatteHead", matting_convs=matting, component=head)
-    name, at = "VitMatteDetailCaptureModule", Component.CONV
+    name = "VitMatteDetailCaptureModule"
+    at = Component.CONV
     decoder = Module(name, parts, component=at, part="projector")
     return Module("VitMatteForImageMatting", backbone=network, decoder=decoder, part="vision")
 

@@ -18,9 +18,13 @@ def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:
 
 
 def text_encoder(c: ModelConfig) -> Module:
-    h, inner, kernel = hidden(c), c.dim("ffn_dim", default=768), c.dim("ffn_kernel_size", default=3)
-    heads, window = "num_attention_heads", c.dim("window_size", default=4, minimum=0)
-    size, to = c.divided(h, c.dim(heads), "hidden_size", heads), Component.MLP
+    h = hidden(c)
+    inner = c.dim("ffn_dim", default=768)
+    kernel = c.dim("ffn_kernel_size", default=3)
+    heads = "num_attention_heads"
+    window = c.dim("window_size", default=4, minimum=0)
+    size = c.divided(h, c.dim(heads), "hidden_size", heads)
+    to = Component.MLP
     attention = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
     if window:
         table = Weight(1, window * 2 + 1, size, kind="relative_position")
@@ -46,7 +50,8 @@ def text_encoder(c: ModelConfig) -> Module:
 
 def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
     """A WaveNet, of whose gated convolutions each but the last feeds the next, and one before."""
-    h, voice = hidden(c), c.dim("speaker_embedding_size", minimum=0)
+    h = hidden(c)
+    voice = c.dim("speaker_embedding_size", minimum=0)
     count = c.count(f"{key}_num_wavenet_layers")
 
     def normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
@@ -67,8 +72,10 @@ def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) ->
 
 def _flowing(c: ModelConfig) -> dict[str, Module]:
     """Separable convolutions over frames, and flows that have some too."""
-    h, channels = hidden(c), c.dim("depth_separable_channels", default=2)
-    half, bins = channels // 2, c.dim("duration_predictor_flow_bins", default=10)
+    h = hidden(c)
+    channels = c.dim("depth_separable_channels", default=2)
+    half = channels // 2
+    bins = c.dim("duration_predictor_flow_bins", default=10)
     count = int(c.count("depth_separable_num_layers", default=3))
     step = {
         "convs_dilated": depthwise(h, c.dim("duration_predictor_kernel_size"), bias=True),
@@ -88,15 +95,18 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
 
 def _durations(c: ModelConfig) -> Module:
     """A flow as well, or two plain convolutions."""
-    h, voice = hidden(c), c.dim("speaker_embedding_size", minimum=0)
+    h = hidden(c)
+    voice = c.dim("speaker_embedding_size", minimum=0)
     voiced = {"cond": _conv(voice, h) if voice else None}
     if c.flag("use_stochastic_duration_prediction", default=True):
-        either, name = _flowing(c), "VitsStochasticDurationPredictor"
+        either = _flowing(c)
+        name = "VitsStochasticDurationPredictor"
         behind = {f"post_{name}": part for name, part in either.items()}
         parts = {**either, **voiced, **behind, "post_conv_pre": _conv(1, h)}
     else:
         inner = c.dim("duration_predictor_filter_channels", default=256)
-        kernel, name = c.dim("duration_predictor_kernel_size"), "VitsDurationPredictor"
+        kernel = c.dim("duration_predictor_kernel_size")
+        name = "VitsDurationPredictor"
         first = {"conv_1": _conv(h, inner, kernel), "norm_1": norm(c, inner)}
         second = {"conv_2": _conv(inner, inner, kernel), "norm_2": norm(c, inner)}
         parts = {"dropout": Dropout(0.5), **first, **second, "proj": _conv(inner, 1), **voiced}
@@ -104,12 +114,16 @@ def _durations(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    h, size, speakers = hidden(c), c.dim("flow_size"), c.dim("num_speakers", default=1)
+    h = hidden(c)
+    size = c.dim("flow_size")
+    speakers = c.dim("num_speakers", default=1)
     voice = c.dim("speaker_embedding_size", minimum=int(speakers > 1))
-    last, half = _conv(h, size // 2), size // 2
+    last = _conv(h, size // 2)
+    half = size // 2
     layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
     flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows", default=4)))
-    sound, name = c.dim("spectrogram_bins", default=513), "posterior_encoder"
+    sound = c.dim("spectrogram_bins", default=513)
+    name = "posterior_encoder"
     posterior = _around(c, "VitsPosteriorEncoder", sound, name, conv_proj=_conv(h, size * 2))
     return Module(
         "VitsModel",

@@ -13,7 +13,8 @@ _NAME = "VoxtralRealtime"
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, inner = d.width(c), 32  # a width that is fixed in the class
+    h = d.width(c)
+    inner = 32  # a width that is fixed in the class
     parts = {"linear1": Linear(h, inner, bias=False), "act_fn": Activation("GELU")}
     parts["linear2"] = Linear(inner, h, bias=False)
     gate = Module(f"{d.name}AdaRmsNorm", parts, component=Component.MLP)
@@ -34,13 +35,16 @@ _TEXT = LLAMA.like(
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    written, audio = c.section("text_config"), c.section("audio_config")
+    written = c.section("text_config")
+    audio = c.section("audio_config")
     text = ModelConfig({**config_defaults("voxtral_realtime"), **written.values}, written.path)
-    inputs, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
+    inputs = audio.dim("hidden_size", "d_model", default=1280)
+    h = _TEXT.width(text)
     inputs = inputs * c.dim("downsample_factor", default=4)
     to = "language_model.model.embed_tokens.weight" if c.tied() else None
     words = to_words(h, text.dim("vocab_size"), to) if head else None
-    name, projector = f"{_NAME}TextForCausalLM", f"{_NAME}MultiModalProjector"
+    name = f"{_NAME}TextForCausalLM"
+    projector = f"{_NAME}MultiModalProjector"
     return {
         "audio_tower": builder(f"{_NAME}Encoder")(audio),
         "language_model": Module(name, model=_TEXT.model(text), lm_head=words, part="text"),

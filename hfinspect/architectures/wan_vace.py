@@ -17,7 +17,8 @@ def _inner(c: ModelConfig) -> Dim:
 
 
 def _patches(c: ModelConfig, channels: Dim) -> Module:
-    patch, to = c.dims("patch_size", default=(1, 2, 2), count=3), Component.EMBEDDING
+    patch = c.dims("patch_size", default=(1, 2, 2), count=3)
+    to = Component.EMBEDDING
     return Conv(channels, _inner(c), patch, dims=3, stride=patch, component=to, kind="patch")
 
 
@@ -36,14 +37,16 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
 
 def vace(c: ModelConfig) -> Module:
     """The blocks of the condition hand on what they find; the first takes the video as well."""
-    count, width = c.count("num_layers", default=40), _inner(c)
+    count = c.count("num_layers", default=40)
+    width = _inner(c)
     layers = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
     if 0 not in layers or max(layers) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
     channels = c.dim("in_channels", default=16)
     patches = _patches(c, c.dim("vace_in_channels", default=96))
     root = _wan(c, "WanVACETransformer3DModel", channels, channels, vace_patch_embedding=patches)
-    parts, name = root.inside("blocks", "0").children, "WanVACETransformerBlock"
+    parts = root.inside("blocks", "0").children
+    name = "WanVACETransformerBlock"
     out, into = (Linear(width, width, component=to) for to in (Component.MLP, Component.PROJECTOR))
     later = [Module(name, parts, proj_out=out)] * (len(layers) - 1)
     first = Module(name, parts, proj_out=out, proj_in=into)
@@ -64,7 +67,8 @@ def _motion_encoder(c: ModelConfig) -> Module:
         parts["conv_skip"] = conv(width, outputs, 1, act=False)
         return Module("MotionEncoderResBlock", parts)
 
-    style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
+    style = c.dim("motion_style_dim", default=512)
+    motion = c.dim("motion_dim", default=20)
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
     if c.has(key := "motion_encoder_channel_sizes"):
         widths = [c.section(key).dim(str(x)) for x in sizes]
@@ -90,7 +94,8 @@ def animate(c: ModelConfig) -> Module:
     absent = [c.says(key) and not c.has(key) for key in ("in_channels", "latent_channels")]
     if all(absent):
         raise c.missing("latent_channels")
-    channels, latents = c.dim("in_channels", default=36), c.dim("latent_channels", default=16)
+    channels = c.dim("in_channels", default=36)
+    latents = c.dim("latent_channels", default=16)
     if absent[0]:
         channels = 2 * latents + 4
     elif absent[1]:
@@ -98,11 +103,13 @@ def animate(c: ModelConfig) -> Module:
     elif channels != 2 * latents + 4:
         raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
     images = c if c.says("image_dim") else c.with_defaults(image_dim=1280)
-    inputs, width = c.dim("motion_encoder_dim", default=512), _inner(c)
+    inputs = c.dim("motion_encoder_dim", default=512)
+    width = _inner(c)
     hidden = c.dim("face_encoder_hidden_dim", default=1024)
     wide = hidden * c.dim("face_encoder_num_heads", default=4)
     norm = RMSNorm(c.dim("attention_head_dim", default=128), eps=c.number("eps", default=1e-6))
-    kinds, conv = ("query", "key", "value"), Conv(hidden, hidden, 3, dims=1, stride=2)
+    kinds = ("query", "key", "value")
+    conv = Conv(hidden, hidden, 3, dims=1, stride=2)
     parts = {f"to_{kind[0]}": Linear(width, width, kind=kind) for kind in kinds}
     parts |= {"to_out": Linear(width, width, kind="output"), "norm_q": norm, "norm_k": norm}
     look = Module("WanAnimateFaceBlockCrossAttention", parts, component=Component.ATTENTION)

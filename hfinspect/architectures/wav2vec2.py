@@ -8,8 +8,10 @@ from ..layers.speech_encoders import Speech
 from ..layers.speech_heads import LETTERS, linear, quantizer
 
 WAV2VEC2 = Speech("Wav2Vec2", "wav2vec2", speech.DEFAULTS)
-CODE, PROJECTED = size("codevector_dim", default=256), size("proj_codevector_dim", default=256)
-project_hid, project_q = linear(hidden, PROJECTED), linear(CODE, PROJECTED)
+CODE = size("codevector_dim", default=256)
+PROJECTED = size("proj_codevector_dim", default=256)
+project_hid = linear(hidden, PROJECTED)
+project_q = linear(CODE, PROJECTED)
 
 
 def pre_training(s: Speech, **heads: FormPart) -> Forms:

@@ -16,7 +16,9 @@ _DEFAULTS = {**speech.DEFAULTS, **config_defaults("wav2vec2_bert")}
 
 def _model(_s: Speech, c: ModelConfig) -> Module:
     convolution = conformers.speech_convolution(c, _NAME, depthwise_layer_norm=speech.norm(c))
-    h, key, drop = hidden(c), "position_embeddings_type", c.number("attention_dropout", default=0.0)
+    h = hidden(c)
+    key = "position_embeddings_type"
+    drop = c.number("attention_dropout", default=0.0)
     positions = c.text(key, default=None if c.says(key) else "relative_key")
     attend = _attention(c, _NAME, h, relative=positions == "relative")
     if positions == "relative_key":

@@ -8,7 +8,8 @@ from .wav2vec2 import WAV2VEC2, pre_training
 
 
 def _stack(s: Speech, c: ModelConfig) -> Module:
-    h, key = hidden(c), "position_embeddings_type"
+    h = hidden(c)
+    key = "position_embeddings_type"
     # An explicit null means no positions in the layers.
     relative = (positions := c.text(key, default=None if c.says(key) else "relative")) == "relative"
     attention = conformers.speech_attention(c, s.name, h, relative=relative, dropout=0.1)
@@ -17,7 +18,8 @@ def _stack(s: Speech, c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers"))
     encoder = speech.encoder(speech.unstable(c), s.name, [block] * count)
     if positions == "rotary":
-        name, size = f"{s.name}RotaryPositionalEmbedding", h // c.dim("num_attention_heads")
+        name = f"{s.name}RotaryPositionalEmbedding"
+        size = h // c.dim("num_attention_heads")
         encoder.adding(embed_positions=Module(name, inv_freq=Buffer((size + 1) // 2)))
     return encoder
 

@@ -12,8 +12,10 @@ _GATE = 8
 
 
 def _stack(s: Speech, c: ModelConfig) -> Module:
-    heads, kind = c.dim("num_attention_heads"), "relative_position"
-    buckets, to = c.dim("num_buckets", default=320), Component.ATTENTION
+    heads = c.dim("num_attention_heads")
+    kind = "relative_position"
+    buckets = c.dim("num_buckets", default=320)
+    to = Component.ATTENTION
     table = Embedding(buckets, heads, component=to, kind=kind)
 
     def layer(**more: Module) -> Module:

@@ -20,12 +20,16 @@ _NAMES = {
 
 def model(c: ModelConfig) -> Module:
     widths = c.dims("c_hidden", default=(320, 640, 1280, 1280), least=1)
-    area, condition = c.dim("patch_size", default=2) ** 2, c.dim("c_cond", default=1024)
-    inputs, outputs = c.dim("c_in", default=4) * area, 2 * c.dim("c_out", default=4) * area
-    effnet, count = Conv(c.dim("effnet_embd", default=16), condition, 1), len(widths)
+    area = c.dim("patch_size", default=2) ** 2
+    condition = c.dim("c_cond", default=1024)
+    inputs = c.dim("c_in", default=4) * area
+    outputs = 2 * c.dim("c_out", default=4) * area
+    effnet = Conv(c.dim("effnet_embd", default=16), condition, 1)
+    count = len(widths)
     injected = c.flags("inject_effnet", default=(False, True, True, True), count=count)
     mapped = [str(i) for i, mapped in enumerate((*injected, *injected[::-1])) if mapped]
-    clip_width, end = c.dim("clip_embd", default=1024), ends(inputs, widths[0], outputs)
+    clip_width = c.dim("clip_embd", default=1024)
+    end = ends(inputs, widths[0], outputs)
     heads = c.dims("nhead", default=(-1, 10, 20, 20), minimum=-1, count=count)
     repeats = c.dims("blocks", default=(4, 4, 14, 4), minimum=0, maximum=MAX_COUNT, count=count)
     words = c.strings("level_config", default=("CT", "CTA", "CTA", "CTA"), count=count)
@@ -35,8 +39,10 @@ def model(c: ModelConfig) -> Module:
 
     def rung(i: int, width: Dim, up: bool) -> Module:
         """Some are given what EfficientNet makes of the image."""
-        skip, wider = condition if injected[i] else 0, up and i < count - 1
-        names, deep = [_BLOCKS[x] for x in words[i]], int(repeats[i])
+        skip = condition if injected[i] else 0
+        wider = up and i < count - 1
+        names = [_BLOCKS[x] for x in words[i]]
+        deep = int(repeats[i])
         blocks = make_level(names, deep, width, condition, heads=heads[i], skip=skip, wider=wider)
         change = [resized(widths[i - 1], width, up=up)] if i else []
         return ModuleList([*blocks, *change] if up else [*change, *blocks])

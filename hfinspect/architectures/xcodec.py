@@ -22,7 +22,8 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     strides = c.dims("strides", default=(1, 1), count=len(widths))
     kernel, unit_kernel = (c.dim(key, default=3) for key in ("kernel_size", "unit_kernel_size"))
     depth = len(c.dims("block_dilations", default=(1, 1)))
-    down, up = list[Module](), list[Module]()
+    down = list[Module]()
+    up = list[Module]()
 
     def units(width: Dim) -> Module:
         conv = partial(Conv, width, width, dims=1, bias=False)
@@ -37,7 +38,8 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
         down.append(Module("XcodecSemanticEncoderBlock", res_units=units(above), conv=conv))
         conv = Conv(width, below, wide, dims=1, stride=stride, bias=still, transposed=not still)
         up.append(Module("SemanticDecoderBlock", conv=conv, res_units=units(below)))
-    same, to = Conv(h, h, kernel, dims=1, bias=False), Component.CONV
+    same = Conv(h, h, kernel, dims=1, bias=False)
+    to = Component.CONV
     first = Conv(h, widths[0], kernel, dims=1, bias=False)
     blocks = ModuleList(up)
     into = Module("SemanticEncoder", conv=same, conv_blocks=ModuleList(down), component=to)
@@ -48,9 +50,12 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
     heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
     meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
-    h, meaning = dac.hidden(heard), meant.dim("hidden_size", default=768)
-    states, kind = h + meaning, Component.PROJECTOR
-    size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
+    h = dac.hidden(heard)
+    meaning = meant.dim("hidden_size", default=768)
+    states = h + meaning
+    kind = Component.PROJECTOR
+    size = c.dim("codebook_size")
+    width = c.dim("codebook_dim", default=states)
     layer = Module(
         "XcodecVectorQuantization",
         codebook=sound.codebook("XcodecEuclideanCodebook", size, width),
@@ -58,7 +63,8 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
         project_out=Linear(width, states) if projected else None,
     )
     count = sound.quantizers(c, sound.hop(heard), (0.5, 1, 1.5, 2, 4))
-    name, books = "XcodecResidualVectorQuantization", ModuleList([layer] * int(count))
+    name = "XcodecResidualVectorQuantization"
+    books = ModuleList([layer] * int(count))
     parts = {
         "acoustic_encoder": dac.encoder(heard),
         "acoustic_decoder": dac.decoder(heard).adding(tanh=Activation("Identity")),

@@ -14,7 +14,8 @@ _DEFAULTS = {"hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratio
 
 
 def _snake(width: Dim) -> nn.Module:
-    slope, to = nn.Weight(width), Component.OTHER
+    slope = nn.Weight(width)
+    to = Component.OTHER
     return nn.Module(
         "Xcodec2AntiAliasedActivation1d",
         act=nn.Module("Xcodec2SnakeBeta", alpha=slope, beta=slope, component=to),
@@ -25,13 +26,19 @@ def _snake(width: Dim) -> nn.Module:
 
 def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
-    usual, kind, to = {"num_hidden_layers": 16}, "wav2vec2-bert", Component.CONV
+    usual = {"num_hidden_layers": 16}
+    kind = "wav2vec2-bert"
+    to = Component.CONV
     meant = c.section("semantic_model_config", default=usual).of_type(kind)
-    h, states = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
+    h = c.dim("hidden_size")
+    states = meant.dim("hidden_size", default=1024)
     plain, biased = (nn.Conv(states, states, 3, dims=1, bias=bias) for bias in (False, True))
     convs = {"conv1": plain, "conv2": biased, "conv3": biased, "conv4": plain}
-    norm, act, conv = nn.GroupNorm(32, h, eps=1e-6), nn.Activation("SiLU"), nn.Conv(h, h, 3, dims=1)
-    parts, relu = {"norm": norm, "activation": act, "conv": conv}, nn.Activation("ReLU")
+    norm = nn.GroupNorm(32, h, eps=1e-6)
+    act = nn.Activation("SiLU")
+    conv = nn.Conv(h, h, 3, dims=1)
+    parts = {"norm": norm, "activation": act, "conv": conv}
+    relu = nn.Activation("ReLU")
     twice = {f"{name}{i}": part for i in (1, 2) for name, part in parts.items()}
     residuals = nn.ModuleList([nn.Module("Xcodec2ResNetBlock", twice)] * 2, component=to)
     bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
@@ -49,7 +56,8 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     width = c.dim("quantization_dim", default=2048)
     levels = len(c.dims("quantization_levels", default=(4,) * 8))
     adapter = nn.Module("Xcodec2SemanticAdapter", convs, act1=relu, act2=relu, component=to)
-    rounds, at = nn.Activation("Xcodec2FiniteScalarQuantization"), Component.EMBEDDING
+    rounds = nn.Activation("Xcodec2FiniteScalarQuantization")
+    at = Component.EMBEDDING
     ends = {"project_in": nn.Linear(width, levels), "project_out": nn.Linear(levels, width)}
     return nn.Module(
         "Xcodec2Model",

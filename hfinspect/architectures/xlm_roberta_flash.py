@@ -26,11 +26,13 @@ def _adapt(root: Module, tasks: int, rank: int) -> None:
     """Give every linear and every table its pairs, in place: (n, r, in) and (n, out, r) of a
     linear, (n, rows, r) and (n, r, width) of a table."""
     for module in list(each_module(root)):
-        weight, kind = module.children.get("weight"), module.class_name
+        weight = module.children.get("weight")
+        kind = module.class_name
         if kind not in ("Linear", "Embedding") or not isinstance(weight, Parameter):
             continue
         rows, width = weight.shape
-        wide, tall = (tasks, rank, width), (tasks, rows, rank)
+        wide = (tasks, rank, width)
+        tall = (tasks, rows, rank)
         first, second = (wide, tall) if kind == "Linear" else (tall, wide)
         pair = Module("LoRAParametrization", lora_A=Weight(*first), lora_B=Weight(*second))
         pairs = Module("ParametrizationList", {"original": weight, "0": pair})
@@ -40,7 +42,8 @@ def _adapt(root: Module, tasks: int, rank: int) -> None:
 
 def with_tasks(c: ModelConfig) -> Module:
     """The embeddings' class: the base model, every weight adapted for each task."""
-    base, tasks = _FLASH.model(c), len(c.strings("lora_adaptations", default=()))
+    base = _FLASH.model(c)
+    tasks = len(c.strings("lora_adaptations", default=()))
     if tasks:
         _adapt(base, tasks, c.dim("lora_rank", default=4))
     return Module("XLMRobertaLoRA", roberta=base) if c.has("lora_adaptations") else base

@@ -12,7 +12,8 @@ def _scaled(
     d: s.NamedDecoder, c: ModelConfig, key: str, default: float, name: str, multiple: int = 1
 ) -> Dim:
     """hidden_size times a factor, as an int, in the MLP up to the next multiple."""
-    width, how = int(d.width(c)) * c.number(key, default=default), f"int(hidden_size · {key})"
+    width = int(d.width(c)) * c.number(key, default=default)
+    how = f"int(hidden_size · {key})"
     if multiple > 1:
         width = ((width + multiple - 1) // multiple) * multiple
         how += f", up to a multiple of {multiple}"
@@ -39,7 +40,8 @@ def _linears(
 
 
 def _memory(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), d.heads(c)
+    h = d.width(c)
+    heads = d.heads(c)
     key = _scaled(d, c, "qk_dim_factor", 0.5, "qk_dim")
     value = _scaled(d, c, "v_dim_factor", 1.0, "v_dim")
     if _fused(c):

@@ -8,8 +8,10 @@ from .roberta import ROBERTA
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    h, factor = hidden(c), c.dim("adapter_reduction_factor", default=2)
-    inner, block = h // factor, bert_layer(e, c)
+    h = hidden(c)
+    factor = c.dim("adapter_reduction_factor", default=2)
+    inner = h // factor
+    block = bert_layer(e, c)
     if not inner:
         raise c.error("adapter_reduction_factor", int(factor), f"at most {int(h)}")
     adapter = Module("XmodAdapter", dense1=Linear(h, inner), dense2=Linear(inner, h))

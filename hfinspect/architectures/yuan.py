@@ -9,7 +9,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.has("moe_config"):
         raise c.uncatalogued("a yuan config with moe_config (Yuan2-M32)")
     h = d.width(c)
-    size, heads = c.dim("attention_projection_size", default=h), d.size(c, "num_attention_heads")
+    size = c.dim("attention_projection_size", default=h)
+    heads = d.size(c, "num_attention_heads")
     width = heads * c.divided(size, heads, "hidden_size", "num_attention_heads")
     query, key = (Linear(h, width, bias=False, kind=kind) for kind in ("query", "key"))
     first: dict[str, Module | Parameter] = {}

@@ -11,11 +11,14 @@ from .zamba2 import shared_layers, wide_block
 
 
 def _mixer(d: s.NamedDecoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), c.dim("n_mamba_heads", default=2)
+    h = d.width(c)
+    heads = c.dim("n_mamba_heads", default=2)
     inner = c.dim("mamba_expand", default=2) * h
     width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
-    state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
-    bias, rank = c.flag("mamba_proj_bias", default=False), time_step_rank(c, h, "mamba_dt_rank")
+    state = c.dim("mamba_d_state", default=16)
+    kernel = c.dim("mamba_d_conv", default=4)
+    bias = c.flag("mamba_proj_bias", default=False)
+    rank = time_step_rank(c, h, "mamba_dt_rank")
     return Module(
         "ZambaMambaMixer",
         x_proj_weight=Weight(heads, rank + state * 2, width),
@@ -47,12 +50,14 @@ def _kinds(d: s.NamedDecoder, c: ModelConfig) -> list[str]:
 
 def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     def shared(_use: int) -> Module:
-        inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
+        inner = c.dim("intermediate_size", default=14848)
+        act = c.text("hidden_act", default="gelu")
         mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
         return wide_block(d, c, mlp, 16)
 
     parts = {"mamba": _mixer(d, c), "input_layernorm": s.norm(d, c)}
-    mamba, linear = Module("ZambaMambaDecoderLayer", parts), Linear(d.width(c), d.width(c), False)
+    mamba = Module("ZambaMambaDecoderLayer", parts)
+    linear = Linear(d.width(c), d.width(c), False)
     return shared_layers(
         c,
         _kinds(d, c),

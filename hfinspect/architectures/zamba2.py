@@ -40,7 +40,8 @@ def wide_block(
 ) -> Module:
     """The transformer block that layers share: attention over both, put out at the hidden state's
     width, with ``kv`` key heads by default."""
-    h, query = d.width(c), d.heads(c)
+    h = d.width(c)
+    query = d.heads(c)
     dim = c.dim("attention_head_dim", "head_dim", default=2 * h // query)
     heads = Heads(query, c.dim("num_key_value_heads", default=kv), dim)
     output = Linear(query * dim, h, bias=False, kind="output")
@@ -55,9 +56,11 @@ def wide_block(
 
 
 def _shared_block(d: s.NamedDecoder, c: ModelConfig, block: int, uses: int) -> Module:
-    h, joined = d.width(c), wide(d, c)
+    h = d.width(c)
+    joined = wide(d, c)
     inner = c.dim("intermediate_size", default=4 * h)
-    rank, blocks = c.dim("adapter_rank", default=128), c.dim("num_mem_blocks", default=1)
+    rank = c.dim("adapter_rank", default=128)
+    blocks = c.dim("num_mem_blocks", default=1)
 
     def adapters(inputs: int, outputs: int) -> ModuleList:
         """One slot for each use of any block; only the uses of this block are filled."""

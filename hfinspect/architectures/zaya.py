@@ -11,12 +11,17 @@ from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, bias = d.width(c), c.flag("attention_bias", default=False)
-    heads, kv = c.dim("num_attention_heads", default=8), c.dim("num_key_value_heads", default=2)
+    h = d.width(c)
+    bias = c.flag("attention_bias", default=False)
+    heads = c.dim("num_attention_heads", default=8)
+    kv = c.dim("num_key_value_heads", default=2)
     dim = c.dim("head_dim", default=128)
-    width, kv_width = heads * dim, kv * dim
-    channels, half = kv_width + width, Linear(h, kv_width // 2, bias=bias, kind="value")
-    first, second = c.dim("cca_time0", default=2), c.dim("cca_time1", default=2)
+    width = heads * dim
+    kv_width = kv * dim
+    channels = kv_width + width
+    half = Linear(h, kv_width // 2, bias=bias, kind="value")
+    first = c.dim("cca_time0", default=2)
+    second = c.dim("cca_time1", default=2)
     return Module(
         "ZayaAttention",
         o_proj=Linear(width, h, bias=bias, kind="output"),
@@ -43,7 +48,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _router(x: m.Mixture, *, first: bool) -> Module:
     """All but the first layer's router also see the one before it."""
-    width, classes = x.c.dim("router_hidden_size", default=256), x.count + 1
+    width = x.c.dim("router_hidden_size", default=256)
+    classes = x.count + 1
     return Module(
         "ZayaRouter",
         down_proj=Linear(x.width, width),

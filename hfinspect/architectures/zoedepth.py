@@ -12,7 +12,8 @@ from ..trees import Component, Dim, ModelConfig, auto_class, config_defaults, re
 from ..trees import modules as nn
 from .dpt import neck
 
-_NAME, _LEVELS = "ZoeDepth", 4
+_NAME = "ZoeDepth"
+_LEVELS = 4
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)
 _conv = partial(nn.Conv, component=Component.HEAD)
@@ -31,7 +32,8 @@ def _projector(inputs: int, middle: int, outputs: int) -> nn.Module:
 
 
 def _softmax(inputs: int, factor: int) -> nn.Module:
-    middle, to = inputs // factor, partial(nn.Conv, kernel=1, component=Component.MLP)
+    middle = inputs // factor
+    to = partial(nn.Conv, kernel=1, component=Component.MLP)
     acts = nn.Activation("GELU"), nn.Activation("Softplus")
     mlp = nn.Sequential(to(inputs, middle), acts[0], to(middle, 4), acts[1])
     return nn.Module(f"{_NAME}ConditionalLogBinomialSoftmax", mlp=mlp)
@@ -39,8 +41,11 @@ def _softmax(inputs: int, factor: int) -> nn.Module:
 
 def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
     """Layers of attention that choose among sets of bins."""
-    at, count = "patch_transformer", c.count("num_patch_transformer_layers")
-    h, inner, drop = c.dim(f"{at}_hidden_size"), c.dim(f"{at}_intermediate_size"), nn.Dropout(0.1)
+    at = "patch_transformer"
+    count = c.count("num_patch_transformer_layers")
+    h = c.dim(f"{at}_hidden_size")
+    inner = c.dim(f"{at}_intermediate_size")
+    drop = nn.Dropout(0.1)
     c.divided(h, c.dim(key := f"{at}_num_attention_heads"), f"{at}_hidden_size", key)
     up, down = up_down(h, inner, "linear1", "linear2").items()
     layer = dict([("self_attn", named_attention(_NAME, h, 0.1)), up, ("dropout", drop), down])
@@ -61,7 +66,9 @@ def metric_head(c: ModelConfig) -> nn.Module:
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise c.error("bin_configurations", items, "a list of objects")
     bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(items)]
-    e, inner, several = c.dim("bin_embedding_dim", default=128), _narrow(c), len(bins) > 1
+    e = c.dim("bin_embedding_dim", default=128)
+    inner = _narrow(c)
+    several = len(bins) > 1
     normed = c.word("bin_centers_type", "softplus", "normed") == "normed"
     act, name = ("ReLU", "AttractorLayer") if normed else ("Softplus", "AttractorLayerUnnormed")
 
@@ -69,7 +76,8 @@ def metric_head(c: ModelConfig) -> nn.Module:
         """What attracts the centres of the bins; normed points have a strength each as well."""
         return nn.ModuleList(_two(name, act, e, e, 2 * n if normed else n) for n in points)
 
-    seeds, head = partial(_two, "SeedBinRegressor", act, inner), Component.HEAD
+    seeds = partial(_two, "SeedBinRegressor", act, inner)
+    head = Component.HEAD
     points = c.dims("num_attractors", default=(16, 8, 4, 1), least=0 if several else _LEVELS)
     middle = e // 2 if several else Dim(128, "128")
     shared = {

@@ -137,7 +137,8 @@ def chosen(
 ) -> tuple[Rule, ...]:
     """Rules whose code begins with one of ``select`` (all, if none) and with none of ``ignore``;
     the longer prefix wins where both match. Raises UsageError for a prefix of no rule."""
-    chosen, unwanted = _prefixes(select), _prefixes(ignore)
+    chosen = _prefixes(select)
+    unwanted = _prefixes(ignore)
     rules_chosen = []
     for code, item in rules().items():
         best = _longest(code, chosen) if chosen else 0

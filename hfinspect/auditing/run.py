@@ -130,7 +130,8 @@ def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
         more += 1
         worst = max(worst, _severity_of(finding, rule), key=SEVERITIES.index)
     if next(left, None) is not None:
-        more, worst = more + 1, "error"  # what comes then is not looked at
+        more += 1
+        worst = "error"  # what comes then is not looked at
     if more:
         text = f"{more:,} more findings of this rule are not listed"
         if more > MAX_COUNTED:
@@ -143,7 +144,8 @@ def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:
     if facts.single and any(copy.sharded for _, copy in facts.copies()):
         yield Unchecked("the other shards", "one file was named")
     for folder in facts.folders:
-        main, place = folder.main, folder.path or "."
+        main = folder.main
+        place = folder.path or "."
         if main is None:
             if folder.config is not None and not folder.copies and folder.is_model:
                 yield Unchecked(

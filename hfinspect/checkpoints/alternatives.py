@@ -90,7 +90,8 @@ def with_judgement(reason: str, judgement: str | None) -> str:
 
 def judged(main: Iterable[Shard], other: Sequence[Shard]) -> str:
     """What ``other`` is next to the model ``main``, as a reason why it was not taken."""
-    mine, theirs = _contents(main), _contents(other)
+    mine = _contents(main)
+    theirs = _contents(other)
     if not theirs:
         return "no tensors in it, by its header"
     factors = sum(_LOW_RANK.search(name) is not None for name in theirs)

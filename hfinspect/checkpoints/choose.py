@@ -220,7 +220,8 @@ def _missing_numbers(files: list[WeightName]) -> tuple[str, ...]:
     """Paths of shards whose numbers are absent; numbering starts at 1, or at 0 where one does."""
     if not files or files[0].shards is None:
         return ()
-    first, count = files[0], files[0].shards
+    first = files[0]
+    count = files[0].shards
     numbers = {name.number for name in files}
     start = 0 if 0 in numbers else 1
     absent = [
@@ -269,7 +270,8 @@ def _others(
 
 
 def _reason(best: WeightCandidate, other: WeightCandidate) -> str:
-    chosen, name = best.first, other.first
+    chosen = best.first
+    name = other.first
     if name.kind is FileKind.FOREIGN:
         return f"{name.format}, not read"
     if name.kind is FileKind.TRAINING:

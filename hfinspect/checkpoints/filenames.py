@@ -121,7 +121,9 @@ def weight_name(path: str) -> WeightName | None:
     number = count = None
     variant = ""
     if shard:
-        base, number, count = shard["stem"], int(shard["number"]), int(shard["count"])
+        base = shard["stem"]
+        number = int(shard["number"])
+        count = int(shard["count"])
         variant = shard["rest"].lstrip(".")
     stem, in_stem = _split_variant(base)
     kind = _kind_of(stem, directory)

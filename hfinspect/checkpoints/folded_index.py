@@ -127,7 +127,8 @@ def _pieces(
         if not isinstance(pairs, tuple) or not (pairs or is_first):
             raise StrictJsonError("not-json", "ends with a comma")
         yield pairs
-        start, is_first = end + 1, False
+        start = end + 1
+        is_first = False
 
 
 def _folded(parts: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:

@@ -185,7 +185,8 @@ def _read_now(
     reader: SourceReader, format_name: str, guess: FirstGuess, keep: Callable[[Header], None] | None
 ) -> Read[Shard]:
     """The same; the file is looked for while the index is on its way that says how much to read."""
-    nbytes, at_hand = guess.fallback_bytes, 0
+    nbytes = guess.fallback_bytes
+    at_hand = 0
     if nbytes is not None:
         try:
             at_hand = reader.locate(nbytes)

@@ -68,8 +68,10 @@ def with_class_ids(
     """
     if table is None or table.coverage == "part" or table.file.endswith("tokenizer.json"):
         return table
-    top, config = configs[0], {**configs[-1], **configs[0]}
-    name, kind = top.get("tokenizer_class") or model.get("tokenizer_class"), model.get("model_type")
+    top = configs[0]
+    config = {**configs[-1], **configs[0]}
+    name = top.get("tokenizer_class") or model.get("tokenizer_class")
+    kind = model.get("model_type")
     classes, types = _layouts()
     stem = str(name).removesuffix("Fast").removesuffix("Tokenizer") if name else None
     layout = classes.get(types.get(str(kind), "") if stem is None else stem)

@@ -142,7 +142,8 @@ def _of_library(path: str, data: bytes) -> TokenTable:
     if path.rpartition("/")[2] in _RANKS or is_ranks(data):
         return TokenTable(path, "tiktoken", parse_ranks(path, data), coverage="part")
     read = parse_sentencepiece(path, data)
-    kind, types = f"SentencePiece {read.algorithm}", read.types
+    kind = f"SentencePiece {read.algorithm}"
+    types = read.types
     return TokenTable(path, kind, read.pieces, coverage="pieces", types=types, roles=read.roles)
 
 
@@ -159,9 +160,12 @@ def _lines(path: str, data: bytes) -> Mapping[str, int]:
 def _of_tekken(path: str, value: Mapping[str, object]) -> TokenTable:
     """Mistral's file: special tokens have the first ids, named or not, then come ranks as far as
     the vocabulary goes; the file may list more of them. Raises ConfigError."""
-    config, listed, special = value.get("config"), value.get("vocab"), value.get("special_tokens")
+    config = value.get("config")
+    listed = value.get("vocab")
+    special = value.get("special_tokens")
     config = config if isinstance(config, dict) else {}
-    size, before = config.get("default_vocab_size"), config.get("default_num_special_tokens")
+    size = config.get("default_vocab_size")
+    before = config.get("default_num_special_tokens")
     listed = listed if isinstance(listed, list) else []
     if type(size) is not int or type(before) is not int or not 0 <= before <= MAX_ADDED:
         raise ConfigError(path, "does not say how many tokens it has")
@@ -233,7 +237,8 @@ def _added(path: str, items: object, ids: Mapping[str, int]) -> tuple[AddedToken
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
-        content, number = item.get("content"), item.get("id")
+        content = item.get("content")
+        number = item.get("id")
         if not isinstance(content, str) or type(number) is not int or not 0 <= number < MAX_ID:
             continue
         if content and content not in assigned:

@@ -78,7 +78,8 @@ class WeightReading:
         error, which names the shard.
         """
         self._expect()
-        server, index = self._server_task(), self._index_task()
+        server = self._server_task()
+        index = self._index_task()
         index_now = None if self.choice.complete else index
         first = [task for task in (server, index_now) if task]
         if first:
@@ -98,7 +99,8 @@ class WeightReading:
     def _with_others(self, index: Task | None) -> Generator[list[Task], Sequence[object], None]:
         """Read the shards that are left, other weights worth a look, and an index if there is one
         still to read."""
-        left, alternatives = self._left(), self._alternatives()
+        left = self._left()
+        alternatives = self._alternatives()
         self.count.expect(len(alternatives))
         guess = self._guess(awaiting=index is not None)
         tasks = [*self._shard_tasks(left, guess), *self._alternative_tasks(alternatives)]
@@ -146,7 +148,8 @@ class WeightReading:
 
     def _server_task(self) -> Task | None:
         """The Hub has all headers ready, but only those of main."""
-        origin, choice = self.source.origin, self.choice
+        origin = self.source.origin
+        choice = self.choice
         is_main = origin.kind == "hub" and origin.revision in (None, "main")
         if not is_main or choice.format != "safetensors" or choice.index is None:
             return None
@@ -179,7 +182,8 @@ class WeightReading:
 
     def _take_cached(self) -> None:
         """The shards that were read before."""
-        parsed_cache, index = self._keeps_together(), self.choice.index
+        parsed_cache = self._keeps_together()
+        index = self.choice.index
         if parsed_cache is not None and index is not None and self._left():
             from .cached_shards import cached_shards
 
@@ -187,7 +191,8 @@ class WeightReading:
             self.count.add(sum(path in self._cached for path in self.shards.present))
 
     def _keep_shards(self) -> None:
-        parsed_cache, index = self._keeps_together(), self.choice.index
+        parsed_cache = self._keeps_together()
+        index = self.choice.index
         if parsed_cache is not None and index is not None and self._read_now:
             from .cached_shards import cache_shards
 
@@ -269,7 +274,8 @@ class WeightReading:
             return judged_shard(*self._cached[path])
         if path not in self.headers:
             return self.read[path].strict()
-        header, size = self.headers[path], self.files[path].size
+        header = self.headers[path]
+        size = self.files[path].size
 
         def parsed(parsed_header: Header) -> None:
             self._parsed.append(CachedHeader(parsed_header, size))
@@ -294,7 +300,9 @@ class WeightReading:
         findings += [
             Finding("passed-over", f"is {error.found}", error.subject) for error in self.refused
         ]
-        because, refused, others = self.choice.because, self._refused(), self._others(shards)
+        because = self.choice.because
+        refused = self._refused()
+        others = self._others(shards)
         if self.refused:
             because += f"; {self.refused[0].subject} comes first, but is not read"
         return Checkpoint(
@@ -369,9 +377,11 @@ class _Running:
         try:
             self.tasks = self.rounds.send(answers) if answers is not None else next(self.rounds)
         except StopIteration as finished:
-            self.tasks, self.result = (), finished.value
+            self.tasks = ()
+            self.result = finished.value
         except UnsupportedFormatError as refused:
-            self.tasks, self.result = (), refused
+            self.tasks = ()
+            self.result = refused
 
 
 def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]) -> list[object]:

@@ -125,7 +125,8 @@ def audit(
     project, remark = find_config(targets or (), config)
     if remark:
         typer.echo(f"note: {clean(remark, 1000)}", err=True)
-    selected, ignored = tuple(select or project.select), tuple(ignore or project.ignore)
+    selected = tuple(select or project.select)
+    ignored = tuple(ignore or project.ignore)
     fail_on = fail_on or project.fail_on or "error"
     if list_:
         return _list(chosen(selected, ignored, deep=True), format_, output)

@@ -52,11 +52,14 @@ def _flags(group: type[Any]) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     options = options_of(group)
     for one in fields(group):
-        name, default, hint = one.name, one.default, hints[one.name]
+        name = one.name
+        default = one.default
+        hint = hints[one.name]
         if one.name in options:
             option = options[one.name][1]
             default = False if hint is bool else default
-            name, hint = _typed(option), Annotated[_of_words(hint, option), _shown(option)]
+            name = _typed(option)
+            hint = Annotated[_of_words(hint, option), _shown(option)]
         yield inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
         )

@@ -110,7 +110,8 @@ def _in_our_words(error: Any) -> UsageError:
 
         names = {name for parameter in context.command.params for name in parameter.opts}
         if known := meant(error.option_name, names):
-            text, hint = f"no such option: {error.option_name}", known
+            text = f"no such option: {error.option_name}"
+            hint = known
     return UsageError(command, text[:1].lower() + text[1:], hint=hint)
 
 

@@ -22,7 +22,8 @@ def canvas_of_stdout() -> Canvas:
     out = sys.stdout
     if out is None:  # closed before we began; writing says so
         return FILE
-    terminal, chosen_width = out.isatty(), _given_width()
+    terminal = out.isatty()
+    chosen_width = _given_width()
     width = columns_of_terminal() if terminal else chosen_width
     encoding = (out.encoding or "ascii").lower().replace("-", "")
     return Canvas(

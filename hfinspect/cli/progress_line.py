@@ -25,7 +25,8 @@ _NEWS: Final = 2.0
 #: Seconds after which time left is given in minutes: its seconds would be false precision.
 _ROUGH: Final = 600
 #: Columns that the whole sentence needs, and the one without the limit.
-_WIDE, _NARROW = 110, 72
+_WIDE = 110
+_NARROW = 72
 #: How to raise the limit, for who has none of the Hub's tokens.
 _LOG_IN: Final = "`hf auth login` or HF_TOKEN raises the limit"
 
@@ -104,7 +105,8 @@ class ScanProgress:
         left = self._left(now, quotas)
         if blocked is not None and waits:
             self._hint(blocked)
-            wait, rest = clock(blocked.blocked), ""
+            wait = clock(blocked.blocked)
+            rest = ""
             if left is not None:
                 rest = f", {spoken(left)} left"
             short = f"waits {wait}{rest.replace('about ', '')}"

@@ -175,7 +175,8 @@ def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, ta
     journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
     with journal, OutOfOrder(path, columns) as finished_rows:
         written = journal.open(resume=plan.resume)
-        tally.before, tally.rows = sum(not old_row.ok for old_row in written), len(written)
+        tally.before = sum(not old_row.ok for old_row in written)
+        tally.rows = len(written)
         left = (
             without_rows(job.items, written) if job.query else left_to_do(job.items, written, path)
         )

@@ -38,7 +38,8 @@ def keys_read() -> Iterator[set[tuple[str, ...]]]:
     """The keys that getters read inside: each with the other spellings that the getter takes
     after it, all of them dotted."""
     keys: set[tuple[str, ...]] = set()
-    outer, token = _READ.get(), _READ.set(keys)
+    outer = _READ.get()
+    token = _READ.set(keys)
     try:
         yield keys
     finally:
@@ -308,7 +309,8 @@ class ModelConfig:
             value = dict(default or {})
         if not isinstance(value, Mapping):
             raise self.error(key, value, "an object")
-        kind, fixed = self._keys.sections.get(key), key in self._keys.fixed
+        kind = self._keys.sections.get(key)
+        fixed = key in self._keys.fixed
         return self._of(value, f"{self.path}{key}.", kind, fixed=fixed)
 
     def sections(self) -> tuple[ModelConfig, ...]:
@@ -320,7 +322,8 @@ class ModelConfig:
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says; a null takes the default
         unless it stands for false (see ``flag``)."""
-        aliases, values = self._keys.key_of, dict(self.file_values)
+        aliases = self._keys.key_of
+        values = dict(self.file_values)
         for key, default in defaults.items():
             key = aliases.get(key, key)
             if values.get(key) is None and not (key in values and isinstance(default, bool)):

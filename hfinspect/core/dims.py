@@ -47,7 +47,8 @@ class Binary:
     right: Expr
 
     def __str__(self) -> str:
-        left, right = str(self.left), str(self.right)
+        left = str(self.left)
+        right = str(self.right)
         if _PRECEDENCE[self.op] > _precedence(self.left):
             left = f"({left})"
         if _PRECEDENCE[self.op] >= _precedence(self.right) and not _joins(self.op, self.right):

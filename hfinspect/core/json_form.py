@@ -39,8 +39,11 @@ class JsonForm:
         digits: int | None = None,
     ) -> None:
         super().__init_subclass__()
-        cls._without, cls._names, cls._after = tuple(without.split()), names or {}, after or {}
-        cls._flat, cls._digits = flat, digits
+        cls._without = tuple(without.split())
+        cls._names = names or {}
+        cls._after = after or {}
+        cls._flat = flat
+        cls._digits = digits
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""

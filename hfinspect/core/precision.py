@@ -10,7 +10,8 @@ _NAMED_SHARE: Final = 0.05
 
 def precision(inspection: Inspection) -> str:
     """The quantisation, else the dtypes of most bytes."""
-    quantization, mixture = inspection.quantization, inspection.contents.get("file_type")
+    quantization = inspection.quantization
+    mixture = inspection.contents.get("file_type")
     if isinstance(mixture, str):
         return mixture
     if quantization is not None:

@@ -67,7 +67,8 @@ def _init_of(cls: type[Any]) -> _Method:
     keyword_only: list[str] = []
     body: list[str] = []
     for at, one in enumerate(dataclasses.fields(cls)):
-        value, argument = one.name, one.name
+        value = one.name
+        argument = one.name
         if one.default_factory is not dataclasses.MISSING:
             known[f"_new{at}"] = one.default_factory
             value = f"_new{at}() if {one.name} is _missing else {one.name}"

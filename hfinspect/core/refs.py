@@ -182,12 +182,16 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
     for marker in ("tree", "blob", "resolve", "commit"):
         if marker in parts[1:3]:
             at = parts.index(marker, 1)
-            name, rest = parts[:at], parts[at + 1 :]
+            name = parts[:at]
+            rest = parts[at + 1 :]
             take = 3 if rest[:1] == ["refs"] else 1
-            revision, file = "/".join(rest[:take]) or None, "/".join(rest[take:]) or None
+            revision = "/".join(rest[:take]) or None
+            file = "/".join(rest[take:]) or None
             break
     else:
-        name, revision, file = parts[:2], None, None
+        name = parts[:2]
+        revision = None
+        file = None
     repo_id = "/".join(name)
     expected = f"{masked(endpoint or 'https://huggingface.co')}/org/name"
     _refuse_other_kinds(text, "/".join(parts), expected)

@@ -119,7 +119,8 @@ def unfold_name(pattern: str, key: int) -> str:
 
 def longest_name(pattern: str, keys: Iterable[int]) -> str:
     """A name of this pattern that none of those with these keys is longer than."""
-    left, greatest = set(keys), []
+    left = set(keys)
+    greatest = []
     for _ in range(width_of(pattern)):
         greatest.append(max(map(_LOW.__and__, left)))
         left = {key >> NUMBER_BITS for key in left}

@@ -74,13 +74,17 @@ class Place(Generic[T]):
 
     def rows(self) -> Iterable[T]:
         """The tensors with their full names."""
-        template, head, stack, layer = self.template, self.head, self.stack, self.layer
+        template = self.template
+        head = self.head
+        stack = self.stack
+        layer = self.layer
         if not head or not template.items:
             return template.rows
         kind = type(template.rows[0])
         at_name, at_stack, at_layer = map(kind._fields.index, ("name", "stack", "layer"))
         columns: list[Iterable[Any]] = list(template.columns)
-        inner, numbers = template.columns[at_stack], template.columns[at_layer]
+        inner = template.columns[at_stack]
+        numbers = template.columns[at_layer]
         columns[at_name] = [head + name for name in template.columns[at_name]]
         if inner.count(None) < len(inner):  # the innermost list of layers gives the number
             columns[at_stack] = [
@@ -94,7 +98,8 @@ class Place(Generic[T]):
                     for text, number in zip(inner, numbers, strict=True)
                 ]
         elif layer is not None:
-            columns[at_stack], columns[at_layer] = repeat(stack), repeat(layer)
+            columns[at_stack] = repeat(stack)
+            columns[at_layer] = repeat(layer)
         # repeat has no end: the names give the length.
         return map(partial(tuple.__new__, kind), zip(*columns, strict=False))
 

@@ -16,7 +16,8 @@ _HEADS = tuple(
 )
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
 #: Of a latent's heads: the width without position, and the width with it.
-_FREE, _ROTARY = "qk_nope_head_dim", "qk_rope_head_dim"
+_FREE = "qk_nope_head_dim"
+_ROTARY = "qk_rope_head_dim"
 _WIDTHS = ("head_dim", "d_kv", "kv_channels")
 
 #: kind -> how an explanation calls it. The order is that of explanations.
@@ -32,7 +33,8 @@ _NAMES = {
     "output": "output",
 }
 #: Kinds of which every key/value head has a share; of the latents' ``down`` no head has one.
-_OF_GROUPS, _OF_NONE = frozenset({"key", "value"}), frozenset({"query_down", "kv_down"})
+_OF_GROUPS = frozenset({"key", "value"})
+_OF_NONE = frozenset({"query_down", "kv_down"})
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,9 @@ def _divided(weights: Polynomial, heads: Quantity) -> Polynomial | None:
 
 def _sentence(block: AttentionBlock, ledger: Ledger) -> str:
     letters = ledger.writer.letters
-    heads, groups, width = block.heads, block.groups, block.width
+    heads = block.heads
+    groups = block.groups
+    width = block.width
     if "kv_down" in block.weights:
         return _latent(block, ledger)
     if heads is None:
@@ -206,7 +210,10 @@ def _sentence(block: AttentionBlock, ledger: Ledger) -> str:
 
 
 def _width_text(block: AttentionBlock, ledger: Ledger) -> str:
-    letters, width, hidden, heads = ledger.writer.letters, block.width, block.hidden, block.heads
+    letters = ledger.writer.letters
+    width = block.width
+    hidden = block.hidden
+    heads = block.heads
     assert width is not None
     if width.quotient:
         over, under = width.quotient
@@ -228,7 +235,8 @@ def _latent(block: AttentionBlock, ledger: Ledger) -> str:
     def value_of(key: str) -> str:
         quantity = known.get(key)
         if quantity is None and key == _FREE and "head_dim" in known and _ROTARY in known:
-            head_dim, rotary = known["head_dim"], known[_ROTARY]
+            head_dim = known["head_dim"]
+            rotary = known[_ROTARY]
             free = head_dim.value - rotary.value
             return f"{letters[head_dim]} − {letters[rotary]} = {free:,}"
         return f"{letters[quantity]} = {quantity.value:,}" if quantity else key

@@ -231,9 +231,11 @@ def _groups(
         if id(child) not in members:
             inner = context.entering(child)
             if isinstance(child, Module):
-                content, class_name = _children(child, inner, layers), child.class_name
+                content = _children(child, inner, layers)
+                class_name = child.class_name
             else:
-                content, class_name = (_leaf("", child, inner),), "Parameter"
+                content = (_leaf("", child, inner),)
+                class_name = "Parameter"
             members[id(child)] = groups.setdefault(content, (class_name, []))[1]
         members[id(child)].append(int(name))
     return [

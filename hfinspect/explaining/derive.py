@@ -29,10 +29,13 @@ from .polynomials import unknown
 def explained(target: str, inspection: Inspection, d: Derivation) -> Explanation:
     """The explanation of a derivation; what ``inspection`` measured stands next to it where it
     read headers."""
-    prediction, config, ledger = d.prediction, d.config, d.ledger
+    prediction = d.prediction
+    config = d.config
+    ledger = d.ledger
     closed = d.closed(d.polynomial)
     substituted = closed is not d.polynomial and closed.terms != d.polynomial.terms
-    apart, active = d.head_apart, prediction.active_parameters
+    apart = d.head_apart
+    active = prediction.active_parameters
     counts = counts_of(d)
     return Explanation(
         target=target,
@@ -158,7 +161,8 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
     expectation = inspection.expectation
     if expectation is None:
         return
-    unexpected, find = set(expectation.unexpected), spec_finder(prediction)
+    unexpected = set(expectation.unexpected)
+    find = spec_finder(prediction)
     # All others are as predicted: the comparison has looked at each.
     differing = {*unexpected, *expectation.reshaped, *expectation.unsaved}
     if not differing and not expectation.missing:

@@ -153,14 +153,16 @@ class _DeclaredSizes:
         if name in self.config or name in self._lists:
             return
         if type(value) is int and value > 0:
-            self.config[name], self.keys[name] = value, key
+            self.config[name] = value
+            self.keys[name] = key
         elif isinstance(value, list):
             self._lists[name] = value
 
     def _derive(self) -> None:
         """What llama.cpp takes where the file has no such key: as many key and value heads as
         heads, and heads that share the width evenly."""
-        heads, width = self.config.get("num_attention_heads"), self.config.get("hidden_size")
+        heads = self.config.get("num_attention_heads")
+        width = self.config.get("hidden_size")
         lists = self._lists
         if heads and "num_key_value_heads" not in {*self.config, *lists}:
             self._alias = {"num_key_value_heads": "num_attention_heads"}

@@ -197,7 +197,8 @@ def _node_rows(
     saved = [child for child in node.children if _saved(child)]
     if not saved:
         return
-    path, label = prefix + node.name, before + node.name
+    path = prefix + node.name
+    label = before + node.name
     if len(saved) == 1 and isinstance(saved[0], CountBranch):
         yield from _node_rows(saved[0], f"{path}.", f"{label}.", indent, ledger)
         return

@@ -73,7 +73,8 @@ def low_rank(patterns: Iterable[Pattern]) -> LowRank:
             others.append(pattern)
     modules = []
     for name in dict.fromkeys((*first, *second)):
-        a, b = first.get(name), second.get(name)
+        a = first.get(name)
+        b = second.get(name)
         module = None if a is None or b is None else _module(name, a, b)
         if module is None:
             others += [one for one in (a, b) if one is not None]
@@ -83,8 +84,10 @@ def low_rank(patterns: Iterable[Pattern]) -> LowRank:
 
 
 def _module(name: str, a: Pattern, b: Pattern) -> LowRankModule | None:
-    rank, inputs = int(a.shape[0]), math.prod(map(int, a.shape[1:]))
-    outputs, inner = int(b.shape[0]), math.prod(map(int, b.shape[1:]))
+    rank = int(a.shape[0])
+    inputs = math.prod(map(int, a.shape[1:]))
+    outputs = int(b.shape[0])
+    inner = math.prod(map(int, b.shape[1:]))
     sizes = a.parameters, b.parameters
     if rank != inner or a.tensors != b.tensors or sizes[0] is None or sizes[1] is None:
         return None

@@ -75,6 +75,9 @@ def _range(match: re.Match[str]) -> tuple[int, int, int, str]:
     step = Decimal(1).scaleb(Decimal(digits).as_tuple().exponent)  # type: ignore[arg-type]
     if step == 1 and unit in "mk" and int(digits) % 10 == 0:
         step = Decimal(10)  # 110M and 350M are not meant to the million
-    value, size = Decimal(digits), _UNITS[unit]
-    low, high, cut = value - step / 2, value + step / 2, value + step
+    value = Decimal(digits)
+    size = _UNITS[unit]
+    low = value - step / 2
+    high = value + step / 2
+    cut = value + step
     return int(low * size), int(high * size), int(cut * size), f"{digits} {unit.upper()}"

@@ -109,7 +109,8 @@ def unknown(quantity: Quantity) -> Polynomial:
     return Polynomial({((quantity, 1),): 1})
 
 
-ZERO, ONE = number(0), number(1)
+ZERO = number(0)
+ONE = number(1)
 
 
 def total(parts: Iterable[Polynomial]) -> Polynomial:
@@ -165,7 +166,8 @@ def _of_expr(expr: Expr) -> Polynomial | None:
         if not expr.value:  # unknown, or zero: a factor that makes everything vanish
             return None if expr.value is None else ZERO
         return unknown(Quantity(expr.name, expr.value, expr.definition or ""))
-    left, right = _of_expr(expr.left), _of_expr(expr.right)
+    left = _of_expr(expr.left)
+    right = _of_expr(expr.right)
     if left is None or right is None:
         return None
     if expr.op == "+":

@@ -65,12 +65,14 @@ def parse_count(count: str | int) -> ReconcileRequest:
     match = _ROUNDED.fullmatch(text)
     if match is not None and _GROUPED.fullmatch(match["whole"]):
         value = Decimal(_SEPARATORS.sub("", match["whole"]) + (match["part"] or ""))
-        unit, half = _UNITS[match["unit"].lower()], Decimal(10) ** -len((match["part"] or ".")[1:])
+        unit = _UNITS[match["unit"].lower()]
+        half = Decimal(10) ** -len((match["part"] or ".")[1:])
         low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
         return ReconcileRequest(text, int(value * unit), max(low, 0), high)
     scientific = _SCIENTIFIC.fullmatch(text)
     if scientific is not None and Decimal(text) <= _MAX_COUNT:
-        value, unit = Decimal(scientific["digits"]), 10 ** int(scientific["power"])
+        value = Decimal(scientific["digits"])
+        unit = 10 ** int(scientific["power"])
         half = Decimal(10) ** -len(scientific["part"] or "")
         low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
         return ReconcileRequest(text, int(value * unit), max(low, 0), max(high, low + 1))

@@ -6,7 +6,8 @@ from ..core.formula import Formula, Op, Tree
 from .polynomials import ONE, Monomial, Number, Polynomial, Quantity, joined, of_terms
 
 #: Order of factors in a product and of terms in a sum, by letter; others come in between.
-_FACTORS, _TERMS = "LEAGKVPTCNSp", "VPTCLEAGKNSp"
+_FACTORS = "LEAGKVPTCNSp"
+_TERMS = "VPTCLEAGKNSp"
 _LAST = "HIDd"
 
 
@@ -81,7 +82,8 @@ def _common_factor(polynomial: Polynomial) -> tuple[Polynomial, Polynomial] | No
     if len(polynomial.terms) != 2 or set(polynomial.terms.values()) != {1}:
         return None
     left, right = (set(key) for key in polynomial.terms)
-    common, rests = left & right, (left - right, right - left)
+    common = left & right
+    rests = (left - right, right - left)
     plain = all(len(rest) == 1 and next(iter(rest))[1] == 1 for rest in rests)
     if not common or not plain:
         return None

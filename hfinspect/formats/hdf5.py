@@ -22,8 +22,12 @@ MAX_ATTRIBUTES = 1_000
 #: megabytes.
 MAX_HEAP_BYTES = 64 * 1024 * 1024
 
-_CONTINUATION, _ATTRIBUTE, _ATTRIBUTE_INFO, _SHARED = 0x10, 0x0C, 0x15, 0x02
-_STRING, _VARIABLE = 3, 9
+_CONTINUATION = 0x10
+_ATTRIBUTE = 0x0C
+_ATTRIBUTE_INFO = 0x15
+_SHARED = 0x02
+_STRING = 3
+_VARIABLE = 9
 
 
 class _Attribute(NamedTuple):
@@ -105,14 +109,13 @@ class _Root:
             at = address + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
             size_bytes = 1 << (flags & 3)
             length = int.from_bytes(self._take(at, size_bytes), "little")
-            blocks, layout = [(at + size_bytes, length)], struct.Struct("<BHB")
+            blocks = [(at + size_bytes, length)]
+            layout = struct.Struct("<BHB")
             extra = 2 if flags & 4 else 0
         elif start[0] == 1:
-            blocks, layout, extra = (
-                [(address + 16, int.from_bytes(start[8:12], "little"))],
-                (struct.Struct("<HHB3x")),
-                0,
-            )
+            blocks = [(address + 16, int.from_bytes(start[8:12], "little"))]
+            layout = struct.Struct("<HHB3x")
+            extra = 0
         else:
             raise self._broken("its root group has no known header")
         for number, (at, length) in enumerate(blocks):
@@ -181,7 +184,8 @@ class _Root:
 
     def _from_heap(self, place: bytes) -> bytes:
         """An object of a global heap, by the heap's address and the object's number."""
-        heap, number = self._address(place, 0), int.from_bytes(place[self._width :], "little")
+        heap = self._address(place, 0)
+        number = int.from_bytes(place[self._width :], "little")
         if not heap or not number:
             return b""
         if heap not in self._heaps:
@@ -200,7 +204,8 @@ class _Root:
         self._left -= size
         if self._left < 0:
             raise self._limit("its texts are too large")
-        data, at = self._take(heap, size), first
+        data = self._take(heap, size)
+        at = first
         objects: dict[int, bytes] = {}
         while at + first <= size:
             number = int.from_bytes(data[at : at + 2], "little")

@@ -19,7 +19,12 @@ MAX_DEPTH = 64
 #: A text that is wanted: the name of an operator, a path.
 MAX_VALUE_BYTES = 64 * 1024
 
-_VARINT, _FIXED64, _BYTES, _GROUP, _END_GROUP, _FIXED32 = 0, 1, 2, 3, 4, 5
+_VARINT = 0
+_FIXED64 = 1
+_BYTES = 2
+_GROUP = 3
+_END_GROUP = 4
+_FIXED32 = 5
 
 
 class _ProtobufWalk:

@@ -21,7 +21,10 @@ _TYPES: Final = ("normal", "unknown", "control", "user_defined", "unused", "byte
 _MODELS: Final = ("unigram", "bpe", "word", "char")
 #: A text of less than 128 bytes, a score and a type, in that order, as all libraries write them.
 _USUAL: Final = re.compile(rb"\x0a([\x01-\x7f])(.{1,127})\x15.{4}(?:\x18(.))?", re.DOTALL)
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT = 0
+_FIXED64 = 1
+_BYTES = 2
+_FIXED32 = 5
 #: Fields of the message on training: the pieces of roles, and the numbers.
 _ROLES: Final = {45: "unk", 46: "bos", 47: "eos", 48: "pad"}
 _DEFAULT_PIECES: Final = {"unk": b"<unk>", "bos": b"<s>", "eos": b"</s>", "pad": b"<pad>"}
@@ -96,7 +99,8 @@ class _PieceWalk:
             length, text, kind_of = match.groups(b"\1")
             if length[0] == len(text) and kind_of[0] in range(1, len(_TYPES) + 1):
                 return text.decode("utf-8", "backslashreplace"), _TYPES[kind_of[0] - 1]
-        text, kind = b"", _TYPES[0]
+        text = b""
+        kind = _TYPES[0]
         for number, value in self.fields(data):
             if number == 1 and isinstance(value, bytes):
                 text = value
@@ -108,14 +112,17 @@ class _PieceWalk:
 
     def fields(self, data: bytes) -> Iterator[tuple[int, int | bytes]]:
         """(number, value) of each number and each run of bytes in a message."""
-        path, at, stop = self._path, 0, len(data)
+        path = self._path
+        at = 0
+        stop = len(data)
         while at < stop:
             self._left -= 1
             if self._left < 0:
                 limit = f"at most {MAX_MODEL_FIELDS:,}"
                 raise LimitError(path, "has too many fields", expected=limit)
             tag, at = _varint(path, data, at)
-            number, kind = tag >> 3, tag & 7
+            number = tag >> 3
+            kind = tag & 7
             if number == 0:
                 raise _broken(path, "a field has the number 0", at)
             if kind == _VARINT:

@@ -167,7 +167,9 @@ class Cursor:
         if target <= self.start + len(self.buffer):
             self.at += count
         else:
-            self.start, self.buffer, self.at = target, b"", 0
+            self.start = target
+            self.buffer = b""
+            self.at = 0
 
     def truncated(self, count: int) -> FormatError:
         return FormatError(

@@ -44,7 +44,8 @@ class Inspected(NamedTuple):
     @property
     def predicted(self) -> tuple[Mapping[str, Any], Prediction] | None:
         """The config and the catalog's prediction, for whoever reads the same config."""
-        config, prediction = self.inspection.config, self.prediction
+        config = self.inspection.config
+        prediction = self.prediction
         if config is None or prediction is None or prediction.family is None:
             return None
         return None if self.inspection.overrides else (config, prediction)

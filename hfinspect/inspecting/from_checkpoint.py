@@ -187,7 +187,8 @@ def _model(
     if checkpoint.format == "gguf":
         from ..analysis.gguf.own_facts import gguf_facts, model_type_of
 
-        model_type, facts = model_type or model_type_of(metadata), gguf_facts(metadata)
+        model_type = model_type or model_type_of(metadata)
+        facts = gguf_facts(metadata)
         cache = _cache_of_file(metadata, tensors.all, facts)
     else:
         facts = facts_of(config, same_names)

@@ -38,9 +38,11 @@ def expected_of(file_tensors: HeldTensors, prediction: Prediction | None, where:
     facts = describe(file_tensors.metadata)
     if facts.architecture is None or facts.type != "model":
         return Expected()
-    source, is_catalogued = where, prediction is not None
+    source = where
+    is_catalogued = prediction is not None
     if prediction is None:
-        prediction, source = own_prediction(file_tensors), OWN_VALUES
+        prediction = own_prediction(file_tensors)
+        source = OWN_VALUES
     if prediction is None:
         return Expected()
     comparison = compare_names(file_tensors.tensors, prediction, facts.architecture)

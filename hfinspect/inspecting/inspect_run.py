@@ -107,7 +107,8 @@ def inspect_opened(
 
 def with_usual_items(inspected: Inspected, source: Source | None = None) -> Inspected:
     """With the tokens of a usual image and sound, where the model takes such."""
-    inspection, prediction = inspected.inspection, inspected.prediction
+    inspection = inspected.inspection
+    prediction = inspected.prediction
     family = None if prediction is None else prediction.family
     multimodal = family is not None and family.category == "multimodal"
     if inspection.format == "gguf":
@@ -165,7 +166,8 @@ def _from_source(
     reach: Inspect,
     access: Access,
 ) -> Inspected:
-    name, overrides = from_config.name, from_config.overrides
+    name = from_config.name
+    overrides = from_config.overrides
     wants_weights = source != "config" and not overrides
     # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
     # list is on its way meanwhile, and what is read after it.

@@ -39,7 +39,8 @@ def with_media(
 
 
 def _counted(request: MemoryRequest, media: tuple[MediaTokens, ...]) -> MemoryRequest:
-    context, cross = request.context, sum(one.cross_tokens * one.count for one in media)
+    context = request.context
+    cross = sum(one.cross_tokens * one.count for one in media)
     if context is not None:
         context += sum(one.all_tokens for one in media)
     positions = request.encoder_tokens

@@ -18,7 +18,8 @@ def is_mmproj(checkpoint: Checkpoint) -> bool:
 
 
 def holds_projector(metadata: Mapping[str, object]) -> bool:
-    kind, architecture = metadata.get("general.type"), metadata.get("general.architecture")
+    kind = metadata.get("general.type")
+    architecture = metadata.get("general.architecture")
     return kind == "mmproj" or (kind is None and architecture == "clip")
 
 
@@ -44,7 +45,8 @@ def about_mmproj(checkpoint: Checkpoint) -> Finding:
             )
             kind_text = f" ({clean(kind, 40)})" if isinstance(kind, str) else ""
             words.append(f"{sense} encoder{kind_text}")
-    side, patch = metadata.get("clip.vision.image_size"), metadata.get("clip.vision.patch_size")
+    side = metadata.get("clip.vision.image_size")
+    patch = metadata.get("clip.vision.patch_size")
     if type(side) is int and type(patch) is int:
         words.append(f"images of {side:,} pixels in patches of {patch:,}")
     text = ", ".join(words) or "its keys do not name an encoder"

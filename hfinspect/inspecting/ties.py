@@ -64,7 +64,8 @@ def head_apart(labelled: Labelled, prediction: Prediction | None) -> int:
     counted = set()
     labelled_specs = labelled.specs
     for name, keeper_name in labelled.tied.items():
-        info, keeper = stored.get(name), stored.get(keeper_name)
+        info = stored.get(name)
+        keeper = stored.get(keeper_name)
         if info is None and keeper is not None and prediction is None:
             count += keeper.parameters or 0  # a head that GGUF leaves out
         if info is None or keeper is None:
@@ -102,8 +103,10 @@ def tie_findings(labelled: Labelled) -> list[Finding]:
     for name, keeper in labelled.tied.items():
         if name not in stored:
             continue
-        rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {keeper}"
+        rule = "tied-stored-twice"
+        text = f"{name} is stored although it is tied to {keeper}"
         if stored[name].view_of is not None:
-            rule, text = "tied-view", f"{name} is a view of {stored[name].view_of}"
+            rule = "tied-view"
+            text = f"{name} is a view of {stored[name].view_of}"
         findings.append(Finding(rule, f"{text}; it is counted once", tensor=name, severity="note"))
     return findings

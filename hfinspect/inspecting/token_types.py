@@ -37,7 +37,8 @@ def _long(shard: Shard, source: Source | None, value: object) -> tuple[int, ...]
         or value.get("array") not in ("int32", "uint32")
     ):
         return ()
-    at, length = value.get("at"), value.get("length")
+    at = value.get("at")
+    length = value.get("length")
     if type(at) is not int or type(length) is not int or not 0 < length <= MAX_TYPES:
         return ()
     try:
@@ -66,7 +67,9 @@ def _texts(shard: Shard, source: Source | None, key: str) -> list[str] | None:
         return [item for item in value if isinstance(item, str)]
     if source is None or not isinstance(value, Mapping) or value.get("array") != "string":
         return None
-    at, end, length = value.get("at"), value.get("end"), value.get("length")
+    at = value.get("at")
+    end = value.get("end")
+    length = value.get("length")
     if not (type(at) is type(end) is type(length) is int and end - at <= MAX_TEXT_BYTES):
         return None
     try:
@@ -79,7 +82,8 @@ def _texts(shard: Shard, source: Source | None, key: str) -> list[str] | None:
 def texts_of(data: bytes, count: int, order: str) -> list[str] | None:
     """So many texts, each behind its length; None where the bytes are not just these."""
     texts: list[str] = []
-    at, length = 0, struct.Struct(f"{order}Q")
+    at = 0
+    length = struct.Struct(f"{order}Q")
     while len(texts) < count and at + 8 <= len(data):
         start = at + 8
         at = start + length.unpack_from(data, at)[0]

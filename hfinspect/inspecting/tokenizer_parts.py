@@ -77,7 +77,8 @@ def model_read(
             return ModelRead(read_config(opened, path) if path in files else None, path)
         except HfinspectError:
             return ModelRead(None, path)
-    inspection, checkpoint = inspected.inspection, inspected.checkpoint
+    inspection = inspected.inspection
+    checkpoint = inspected.checkpoint
     if inspection.format != "gguf" or checkpoint is None:
         return ModelRead(inspection.config, path, inspection)
     for shard in checkpoint.shards:

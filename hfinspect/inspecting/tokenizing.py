@@ -172,7 +172,8 @@ def added_tokens(read: TokenizerRead) -> list[AddedToken]:
 
 def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedToken]) -> Vocabulary:
     """Tokens and rows."""
-    table, added = read.table, list(added)
+    table = read.table
+    added = list(added)
     declared_class = read.mapping(SMALL[0]).get("tokenizer_class")
     rows, rows_by = model.rows or (None, "")
     complete = table is not None and table.coverage == "all"
@@ -187,8 +188,12 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
     base = table.size if table and table.size is not None else base
     if model.metadata is not None and (count := _length(model.metadata, TOKENS_KEY)) is not None:
         name = model.metadata.get("tokenizer.ggml.model")
-        file, kind, base, tokens = model.gguf, name if isinstance(name, str) else None, count, count
-        highest, ids = count - 1, set(range(count))
+        file = model.gguf
+        kind = name if isinstance(name, str) else None
+        base = count
+        tokens = count
+        highest = count - 1
+        ids = set(range(count))
     listed = len(model.added) or _length(model.metadata or {}, ADDED_KEY) or 0
     numbers = max(len(contents), listed), len({one.content for one in added if one.special})
     unused = None if tokens is None or highest is None else highest + 1 - len(ids)
@@ -240,7 +245,8 @@ def special_tokens(
 ) -> tuple[SpecialToken, ...]:
     """The roles that any file names."""
     ids = {one.content: one.id for one in reversed(list(added))}
-    config, generation = model.config or {}, read.mapping("generation_config.json")
+    config = model.config or {}
+    generation = read.mapping("generation_config.json")
     tokens = role_tokens(read.table, _configs(read))
     rows = []
     for role in _GGUF_IDS:

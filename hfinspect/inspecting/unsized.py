@@ -26,7 +26,8 @@ def unsized(
     """What is known without any size: the keys of the ``config``, and as a finding the reason.
     ``error`` is kept in ``Inspected.refused``."""
     values = config or {}
-    model_type, classes = values.get("model_type"), values.get("architectures")
+    model_type = values.get("model_type")
+    classes = values.get("architectures")
     class_name = classes[0] if isinstance(classes, list) and classes else None
     inspection = Inspection(
         target=name,

@@ -31,7 +31,8 @@ def older_backbone(
 ) -> ModelConfig:
     """``backbone_config``, or the model of timm that stands for none: ``backbone``, else ``name``,
     with ``backbone_kwargs``, else the ``usual``. A name that is not ``known`` may be a repo's."""
-    more, model_name = c.section("backbone_kwargs"), c.text("backbone")
+    more = c.section("backbone_kwargs")
+    model_name = c.text("backbone")
     plain = c.flag("use_timm_backbone", default=True) and not more.file_values
     if c.has("backbone_config") or not (plain or known(model_name or "")):
         return c.section("backbone_config")
@@ -65,7 +66,8 @@ def maps_of_timm(c: ModelConfig, name: str, channels: int) -> Module:
             parts[key] = part
     stage_names = [key for key in parts if key.startswith(stages)]
     stage_names = stage_names if alone else ["bn1", *stage_names]  # the stem's map is the first
-    count, usual = len(stage_names), range(len(stage_names))
+    count = len(stage_names)
+    usual = range(len(stage_names))
     handed = c.dims("out_indices", default=usual, least=1, minimum=-count, maximum=count - 1)
     last = list(parts).index(stage_names[max(int(at) % count for at in handed)])
     return Module("FeatureListNet", dict(list(parts.items())[: last + 1]), part="vision")

@@ -80,7 +80,8 @@ def usual_model(e: Encoder, c: ModelConfig) -> Module:
 
 def projected(e: Encoder, c: ModelConfig) -> Module:
     """Embeddings, a projection where they are not as wide as the layers, and the layers."""
-    e_width, h = embedding_width(c), hidden(c)
+    e_width = embedding_width(c)
+    h = hidden(c)
     project = Linear(e_width, h, component=Component.EMBEDDING, kind="token")
     return Module(
         f"{e.name}Model",
@@ -142,7 +143,8 @@ def roberta_forms(e: Encoder) -> Forms:
 
 def summary_forms(e: Encoder) -> Forms:
     """BERT's heads, but that of texts takes the first token, that of choices a summary."""
-    p, summary = e.prefix, partial(encoders.sequence_summary, name=e.name)
+    p = e.prefix
+    summary = partial(encoders.sequence_summary, name=e.name)
     return {
         **bert_forms(e),
         "ForSequenceClassification": first_token(e),

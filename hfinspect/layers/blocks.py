@@ -102,7 +102,8 @@ def grouped_attention(
     H·(h·d) for q and the output, H·(g·d) each for k and v, biases where ``bias``; ``norms`` adds
     the per-head norms some families have (q_norm, k_norm).
     """
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
+    width = heads.query * heads.dim
+    kv_width = heads.kv * heads.dim
     return Module(
         class_name,
         {

@@ -51,7 +51,8 @@ def level(
     """The blocks with these ``names``, ``repeats`` times: residual ones; scale and shift from the
     time's embedding and from each further condition of the ``times``; attention to the condition
     and to the level itself. The very first, if that is a residual one, may be ``wider``."""
-    kernel, to = int(c.dim("kernel_size", default=3)), Component.PROJECTOR
+    kernel = int(c.dim("kernel_size", default=3))
+    to = Component.PROJECTOR
     mappers = ["mapper", *(f"mapper_{name}" for name in times)]
     time = nn.Module(TIME, {key: nn.Linear(embedded, 2 * width) for key in mappers}, component=to)
     blocks_by_name = {RES: _res_block(width, skip, kernel), TIME: time}
@@ -79,9 +80,11 @@ def resized(above: int, width: int, *, up: bool, switched: bool = False) -> nn.M
 
 def ends(inputs: int, width: int, outputs: int) -> dict[str, nn.Module]:
     """What makes vectors of patches, and patches of vectors."""
-    norm, head = bare_norm(width), Component.HEAD
+    norm = bare_norm(width)
+    head = Component.HEAD
     into = nn.Conv(inputs, width, 1, component=Component.EMBEDDING)
-    out, shuffle = nn.Conv(width, outputs, 1, component=head), nn.Activation("PixelShuffle")
+    out = nn.Conv(width, outputs, 1, component=head)
+    shuffle = nn.Activation("PixelShuffle")
     return {
         "embedding": nn.Sequential(nn.Activation("PixelUnshuffle"), into, norm, kind="patch"),
         "clf": nn.Sequential(norm, out, shuffle, component=head),

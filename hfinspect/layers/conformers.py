@@ -81,15 +81,20 @@ def subsampling(
 
 def fast_layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
     """One of Parakeet's; ``norm`` stands in the convolution, in place of a batch norm."""
-    h, act, name, kind = hidden(c), c.text("hidden_act"), "ParakeetEncoder", "relative_position"
-    bias, heads = c.flag("attention_bias", default=True), grouped_heads(c, h)
+    h = hidden(c)
+    act = c.text("hidden_act")
+    name = "ParakeetEncoder"
+    kind = "relative_position"
+    bias = c.flag("attention_bias", default=True)
+    heads = grouped_heads(c, h)
     if not c.has("head_dim"):
         c.divided(h, heads.query, "hidden_size", "num_attention_heads")
     sides = dict.fromkeys(("bias_u", "bias_v"), nn.Weight(heads.query, heads.dim, kind=kind))
     attention = grouped_attention(f"{name}Attention", h, heads, bias=bias)
     relative = nn.Linear(h, heads.query * heads.dim, bias=False, kind=kind)
     attention.children = {**sides, **attention.children, "relative_k_proj": relative}
-    attention.cache, inner = None, c.dim("intermediate_size")
+    attention.cache = None
+    inner = c.dim("intermediate_size")
     feeds = two_layer_mlp(f"{name}FeedForward", h, inner, act=act, bias=bias, **MLP)
     mixer = convolution(
         f"{name}ConvolutionModule",
@@ -118,7 +123,8 @@ def fast_encoder(c: ModelConfig, steps: nn.Module, block: nn.Module) -> nn.Modul
 
 def speech_convolution(c: ModelConfig, name: str, **norm: nn.Module) -> nn.Module:
     """The same without biases behind a norm of its own; ``norm`` stands behind the depthwise."""
-    h, kernel = hidden(c), c.dim("conv_depthwise_kernel_size", default=31)
+    h = hidden(c)
+    kernel = c.dim("conv_depthwise_kernel_size", default=31)
     return nn.Module(
         f"{name}ConvolutionModule",
         {
@@ -137,7 +143,8 @@ def speech_attention(
     c: ModelConfig, name: str, width: Dim, *, relative: bool, dropout: float
 ) -> nn.Module:
     """Relative attention in a layer of that ``width``; ``dropout`` is the default of its rate."""
-    heads, rate = c.dim("num_attention_heads"), c.number("attention_dropout", default=dropout)
+    heads = c.dim("num_attention_heads")
+    rate = c.number("attention_dropout", default=dropout)
     size = c.divided(width, heads, "the layer's width", "num_attention_heads")
     return relative_attention(
         f"{name}SelfAttention", width, heads, size, relative=relative, dropout=rate

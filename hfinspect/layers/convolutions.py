@@ -107,7 +107,8 @@ def _entry(c: ModelConfig, key: str, value: object) -> Dim:
 def divisible(c: ModelConfig, size: Dim) -> Dim:
     """``size`` times ``scale``, rounded to a multiple of ``divisor`` but not down by more than a
     tenth (make_divisible)."""
-    scale, divisor = ratio_of(c, "scale", default=1.0), c.dim("divisor", default=8)
+    scale = ratio_of(c, "scale", default=1.0)
+    divisor = c.dim("divisor", default=8)
     rounded = multiple(int(size) * (int(scale) if scale.is_integer() else scale), int(divisor))
     if rounded == int(size):
         return size

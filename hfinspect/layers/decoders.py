@@ -91,7 +91,8 @@ def with_frequencies(
 ) -> Module:
     """The same of early releases, whose files carry each layer's rotary frequencies; ``shown``: the
     class has a module for them still."""
-    block, count = grouped(d, c), d.heads(c).dim // 2
+    block = grouped(d, c)
+    count = d.heads(c).dim // 2
     frequencies = Buffer(count, dtype=dtype, saved=False)
     block.children["rotary_emb"] = Module(
         f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=shown
@@ -126,7 +127,8 @@ def gated_of(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) ->
 
 def up_down(d: Decoder, c: ModelConfig) -> Module:
     """An MLP of two matrices: 2·H·I weights."""
-    h, inner = d.width(c), d.inner(c)
+    h = d.width(c)
+    inner = d.inner(c)
     bias = d.mlp_bias is not None and c.flag("mlp_bias", default=d.mlp_bias)
     return Module(
         f"{d.name}MLP",
@@ -145,7 +147,8 @@ def plain(d: Decoder, c: ModelConfig) -> Module:
 
 def fused_mlp(d: Decoder, c: ModelConfig) -> Module:
     """Llama's MLP with gate and up in one matrix."""
-    h, inner = d.width(c), d.inner(c)
+    h = d.width(c)
+    inner = d.inner(c)
     return Module(
         f"{d.name}MLP",
         gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
@@ -269,7 +272,8 @@ block_sparse = mixing(attends, mlp="block_sparse_moe")
 
 def scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """The same, each times a learned number a channel (Mimi)."""
-    block, weight = pre_norm(d, c, kind), Weight(d.width(c), kind="scale")
+    block = pre_norm(d, c, kind)
+    weight = Weight(d.width(c), kind="scale")
     block.class_name = f"{d.name}TransformerLayer"
     scale = Module(f"{d.name}LayerScale", scale=weight, component=Component.OTHER)
     block.children |= {"self_attn_layer_scale": scale, "mlp_layer_scale": scale}
@@ -308,7 +312,8 @@ def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Modul
 def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module:
     """A multi-token-prediction layer that keeps no copy of embedding and head: the projection that
     joins them, a decoder layer and a norm."""
-    h, norms = d.width(c), d.norms(c, "enorm", "hnorm")
+    h = d.width(c)
+    norms = d.norms(c, "enorm", "hnorm")
     joint = Linear(h * 2, h, bias=False, component=Component.PROJECTOR)
     predictor = Module(name, norms, eh_proj=joint, part="mtp", kind="mtp")
     return predictor.adding(**layer.children, **d.norms(c, "final_layernorm"))

@@ -115,7 +115,8 @@ def sampling_attention(
     name: str, d: Dim, points: Dim, **before: nn.Module | nn.Parameter | None
 ) -> nn.Module:
     """Two offsets and a weight for each of the ``points`` that all heads look at together."""
-    offsets, weights = nn.Linear(d, points * 2), nn.Linear(d, points)
+    offsets = nn.Linear(d, points * 2)
+    weights = nn.Linear(d, points)
     parts = {"sampling_offsets": offsets, "attention_weights": weights}
     parts |= {f"{kind}_proj": nn.Linear(d, d, kind=kind) for kind in ("value", "output")}
     called = f"{name}MultiscaleDeformableAttention"
@@ -158,7 +159,8 @@ def layer_heads(
 def up_down(d: int, inner: int, *names: str) -> dict[str, nn.Module]:
     """The two matrices of an MLP that a layer holds itself, 2·D·I weights: ``fc1`` and ``fc2``, or
     under the ``names`` given."""
-    (up, down), to = names or ("fc1", "fc2"), partial(nn.Linear, component=Component.MLP)
+    (up, down) = names or ("fc1", "fc2")
+    to = partial(nn.Linear, component=Component.MLP)
     return {up: to(d, inner, kind="up"), down: to(inner, d, kind="down")}
 
 

@@ -89,7 +89,8 @@ def going_down(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
 def going_up(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
     """The same on the way up, where each block gets an output of the way down as well; the last
     one gets that of the rung above."""
-    below, above = channels[min(i + 1, len(channels) - 1)], channels[max(i - 1, 0)]
+    below = channels[min(i + 1, len(channels) - 1)]
+    above = channels[max(i - 1, 0)]
     inner = [channels[i]] * (layers - 1)
     return [a + b for a, b in zip([below, *inner], [*inner, above], strict=True)]
 

@@ -95,10 +95,12 @@ def add_page_biases(c: ModelConfig, encoder: Module, *, along: bool) -> Module:
     heads = c.dim("num_attention_heads")
 
     def biases(key: str, default: int) -> Module:
-        at, bins = Component.ATTENTION, c.dim(key, default=default)
+        at = Component.ATTENTION
+        bins = c.dim(key, default=default)
         return Linear(bins, heads, bias=False, component=at, kind="relative_position")
 
-    text, across = biases("rel_pos_bins", 32), biases("rel_2d_pos_bins", 64)
+    text = biases("rel_pos_bins", 32)
+    across = biases("rel_2d_pos_bins", 64)
     if c.flag("has_relative_attention_bias", default=along):
         encoder.children["rel_pos_bias"] = text
     if c.flag("has_spatial_attention_bias", default=True):
@@ -280,7 +282,8 @@ def sequence_summary(
 ) -> Module:
     """One vector per text: projected to the hidden size or the labels where the config asks.
     ``project`` and ``activation_name`` are the config class's own defaults."""
-    projects, h = c.flag("summary_use_proj", default=project), hidden(c)
+    projects = c.flag("summary_use_proj", default=project)
+    h = hidden(c)
     wide = c.num_labels if c.flag("summary_proj_to_labels", default=False) else h
     act = c.text("summary_activation", default=activation_name)
     return Module(

@@ -52,7 +52,8 @@ def stacked_experts(
 ) -> Module:
     """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each; ``transposed``:
     inputs before outputs. Without ``act`` the class keeps no module for it."""
-    both, down = (2 * inner, hidden), (hidden, inner)
+    both = (2 * inner, hidden)
+    down = (hidden, inner)
     return Module(
         class_name,
         gate_up_proj=Weight(count, *(both[::-1] if transposed else both)),

@@ -29,7 +29,8 @@ def _merged(
 
 
 def _block(width: int, *, attends: bool) -> nn.Module:
-    inner, conv = 4 * width, nn.Conv(width, width, 7, groups=width, bias=False)
+    inner = 4 * width
+    conv = nn.Conv(width, width, 7, groups=width, bias=False)
     norm = nn.BatchNorm(width, class_name="BatchNormAct2d")
     mlp = nn.Module(
         "ConvMlp",
@@ -54,11 +55,13 @@ def _block(width: int, *, attends: bool) -> nn.Module:
 
 
 def _stage(i: int) -> nn.Module:
-    (depth, width), before = STAGES[i], STAGES[i - 1][1]
+    (depth, width) = STAGES[i]
+    before = STAGES[i - 1][1]
     large = _merged(before, width, 7, groups=before, name="ReparamLargeKernelConv")
     halved = nn.Module("PatchEmbed", proj=nn.Sequential(large, _merged(width, width, 1)))
     around = nn.Conv(width, width, 7, groups=width)
-    placed, none = nn.Module("RepConditionalPosEnc", reparam_conv=around), nn.Activation("Identity")
+    placed = nn.Module("RepConditionalPosEnc", reparam_conv=around)
+    none = nn.Activation("Identity")
     blocks = [_block(width, attends=i >= 3)] * depth
     return nn.Module(
         "FastVitStage",
@@ -70,15 +73,18 @@ def _stage(i: int) -> nn.Module:
 
 def merged_model() -> nn.Module:
     """The network without a classifier; 3,072 numbers a position come out."""
-    first, last = STAGES[0][1], STAGES[-1][1]
-    out, squeezed_width = 2 * last, 2 * last // 16
+    first = STAGES[0][1]
+    last = STAGES[-1][1]
+    out = 2 * last
+    squeezed_width = 2 * last // 16
     squeezed = nn.Module(
         "SEModule",
         fc1=nn.Conv(out, squeezed_width, 1, component=None),
         fc2=nn.Conv(squeezed_width, out, 1, component=None),
         component=Component.MLP,
     )
-    wide, each = _merged(3, first, 3, kind="patch"), _merged(first, first, 3, groups=first)
+    wide = _merged(3, first, 3, kind="patch")
+    each = _merged(first, first, 3, groups=first)
     return nn.Module(
         "FastVit",
         stem=nn.Sequential(wide, each, _merged(first, first, 1)),

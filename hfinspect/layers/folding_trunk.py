@@ -14,7 +14,8 @@ from ..trees import modules as nn
 #: Bins of distances between residues as they are fed back.
 RECYCLED_BINS: Final = 15
 
-_A, _MLP = Component.ATTENTION, Component.MLP
+_A = Component.ATTENTION
+_MLP = Component.MLP
 _linear = partial(nn.Linear, class_name="EsmFoldLinear")
 _norm = partial(nn.LayerNorm, class_name="EsmFoldLayerNorm")
 
@@ -22,7 +23,8 @@ _norm = partial(nn.LayerNorm, class_name="EsmFoldLayerNorm")
 def trunk(c: ModelConfig) -> nn.Module:
     """``EsmFoldingTrunk`` of a ``trunk`` section."""
     sequence, pair = trunk_widths(c)
-    structure, positions = c.section("structure_module"), 2 * c.dim("position_bins", default=32) + 2
+    structure = c.section("structure_module")
+    positions = 2 * c.dim("position_bins", default=32) + 2
     return nn.Module(
         "EsmFoldingTrunk",
         pairwise_positional_embedding=nn.Module(
@@ -136,7 +138,8 @@ def _mlp(c: ModelConfig, width: int) -> nn.Module:
 
 def _structure(c: ModelConfig) -> nn.Module:
     """Algorithm 20."""
-    width, pair = structure_width(c), c.dim("pairwise_dim", default=128)
+    width = structure_width(c)
+    pair = c.dim("pairwise_dim", default=128)
     steps = {f"linear_{number}": _linear(width, width) for number in (1, 2, 3)}
     transition = nn.Module("EsmFoldStructureModuleTransitionLayer", steps)
     return nn.Module(
@@ -159,8 +162,10 @@ def _structure(c: ModelConfig) -> nn.Module:
 def _points(c: ModelConfig, width: int, pair: int) -> nn.Module:
     """Algorithm 22, invariant point attention: queries, keys and values are points of space too,
     of three coordinates each; their norms come out with them."""
-    heads, inner = c.dim("num_heads_ipa", default=12), c.dim("ipa_dim", default=16)
-    query_points, value_points = c.dim("num_qk_points", default=4), c.dim("num_v_points", default=8)
+    heads = c.dim("num_heads_ipa", default=12)
+    inner = c.dim("ipa_dim", default=16)
+    query_points = c.dim("num_qk_points", default=4)
+    value_points = c.dim("num_v_points", default=8)
     return nn.Module(
         "EsmFoldInvariantPointAttention",
         head_weights=nn.Weight(heads),

@@ -89,7 +89,8 @@ def register_tower(
     """Add the text tower of a composite: ``{name}ForCausalLM`` and ``{name}TextModel``; ``tied`` is
     the default of the config class (see ``causal_lm``). ``labels``: one with labels as well, from
     states of that width."""
-    causal, labeller = f"{name}ForCausalLM", f"{name}TextForSequenceClassification"
+    causal = f"{name}ForCausalLM"
+    labeller = f"{name}TextForSequenceClassification"
     classes = {causal: causal_lm(causal, model, tied_default=tied), f"{name}TextModel": model}
     if labels:
         classes[labeller] = labelled(labeller, model, hidden=labels)

@@ -24,7 +24,8 @@ def words(
     may go on."""
 
     def kinds(_d: object, c: ModelConfig, layers: int) -> Sequence[str]:
-        default, count = [usual(c, i) for i in range(layers)], None if longer else layers
+        default = [usual(c, i) for i in range(layers)]
+        count = None if longer else layers
         chosen = c.strings(key, *older.split(), default=default, count=count, least=layers)[:layers]
         for word in chosen:
             if allowed and word not in allowed:
@@ -51,7 +52,8 @@ def stepped(count: Callable[[ModelConfig], Dim], *dense: int) -> Kinds:
     and for none where there are no experts at all."""
 
     def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-        experts, step = count(c), int(c.dim("decoder_sparse_step", default=1))
+        experts = count(c)
+        step = int(c.dim("decoder_sparse_step", default=1))
         without = set(c.dims("mlp_only_layers", default=dense, minimum=0))
         routed = (experts > 0 and i not in without and (i + 1) % step == 0 for i in range(layers))
         return ["sparse" if some else "dense" for some in routed]

@@ -42,7 +42,9 @@ class Mixer:
 
         ``norm``: class of the gated norm of width E, None where the model has none.
         """
-        heads, state, bias = self.heads(c), self.state(c), self.bias(c)
+        heads = self.heads(c)
+        state = self.state(c)
+        bias = self.bias(c)
         width = expanded(c, self.expand, hidden) if inner is None else inner
         convolved = width + 2 * self.groups(c) * state
         return Module(

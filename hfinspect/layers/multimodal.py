@@ -111,7 +111,8 @@ def _weights(module: Module, kind: str | None = None) -> Iterator[tuple[str | No
     """All weights below, each after its kind: that of the modules around it, unless it has one."""
     for child in module.children.values():
         if isinstance(child, Module):
-            own_kind, weight = child.kind or kind, child.children.get("weight")
+            own_kind = child.kind or kind
+            weight = child.children.get("weight")
             if isinstance(weight, Parameter):
                 yield own_kind, weight
             yield from _weights(child, own_kind)
@@ -331,7 +332,8 @@ def register_worded(
     another ``head``. ``tied`` is the default of the config class (None: never tied), ``text_ties``:
     the text section's own word counts as well. ``alone``: its decoder has a model_type of its own,
     ``{model_type}_text``."""
-    base, ending = composed({f"{name}Model": model})[f"{name}Model"], "ForConditionalGeneration"
+    base = composed({f"{name}Model": model})[f"{name}Model"]
+    ending = "ForConditionalGeneration"
 
     def with_words(c: ModelConfig) -> Module:
         if head:
@@ -369,7 +371,8 @@ def register_flat(
     spelled = files or {}
 
     def towers_of(c: ModelConfig) -> dict[str, Module]:
-        vision, width = c.section("vision_config"), text.width(text_section(c))
+        vision = c.section("vision_config")
+        width = text.width(text_section(c))
         return {
             at: builder(build)(vision) if isinstance(build, str) else build(c, width)
             for at, build in towers.items()
@@ -469,7 +472,8 @@ def projecting(module: Module) -> Module:
 
 def as_projector(module: Module) -> Module:
     """``module``, which stands between tower and decoder, in place."""
-    module.component, module.part = Component.PROJECTOR, "projector"
+    module.component = Component.PROJECTOR
+    module.part = "projector"
     return module
 
 

@@ -72,7 +72,8 @@ def layer_norms(key: str = "layer_norm_epsilon", *, bias: bool = True, eps: floa
 
 def either_norms(flag: str, key: str, *, default: bool) -> Norms:
     """RMSNorms where ``flag`` says so, else LayerNorms; epsilon stands under ``key``."""
-    rms, plain = rms_norms("RMSNorm", 1e-5, key), layer_norms(key)
+    rms = rms_norms("RMSNorm", 1e-5, key)
+    plain = layer_norms(key)
     return lambda c, width: (rms if c.flag(flag, default=default) else plain)(c, width)
 
 

@@ -33,7 +33,8 @@ def scores(c: ModelConfig, width: int) -> Module:
 
 def uper_head(name: str, c: ModelConfig, h: Dim, maps: Sequence[Dim], conv: Convolution) -> Module:
     """The head over ``maps`` of these widths, all brought to ``h``."""
-    last, scales = maps[-1], len(c.dims("pool_scales", default=(1, 2, 3, 6)))
+    last = maps[-1]
+    scales = len(c.dims("pool_scales", default=(1, 2, 3, 6)))
     pooled = Sequential(Activation("AdaptiveAvgPool2d"), conv(last, h, 1))
     return Module(
         name,

@@ -42,7 +42,8 @@ def reassembled(name: str, c: ModelConfig, hidden: Dim, widths: Sequence[Dim]) -
     """For each map a 1x1 convolution, then another size; as many as there are factors too."""
 
     def layer(width: Dim, factor: object) -> nn.Module:
-        to, resize = nn.Conv(hidden, width, 1), resized(c, width, factor)
+        to = nn.Conv(hidden, width, 1)
+        resize = resized(c, width, factor)
         return nn.Module(f"{name}ReassembleLayer", projection=to, resize=resize)
 
     return nn.Layers(map(layer, widths, reassemble_factors(c)))
@@ -62,11 +63,13 @@ def fusion_layer(
 ) -> nn.Module:
     """A projection and two residual blocks. ``biased`` is the config class's default; None and null
     say: where there is no norm."""
-    fused, key = fused_width(c), "use_bias_in_fusion_residual"
+    fused = fused_width(c)
+    key = "use_bias_in_fusion_residual"
     normed = c.flag("use_batch_norm_in_fusion_residual", default=False)
     unsaid = not c.has(key) and (biased is None or c.says(key))
     bias = not normed if unsaid else c.flag(key, default=True)
-    relu, conv = nn.Activation("ReLU"), nn.Conv(fused, fused, 3, bias=bias)
+    relu = nn.Activation("ReLU")
+    conv = nn.Conv(fused, fused, 3, bias=bias)
     parts = {"activation1": relu, "convolution1": conv, "activation2": relu, "convolution2": conv}
     parts |= {f"batch_norm{i}": nn.BatchNorm(fused) for i in (1, 2) if normed}
     residual = nn.Module(f"{name}PreActResidualLayer", parts)

@@ -57,7 +57,8 @@ CONFIG_FILES: Final[Mapping[str, str]] = {
 
 def dense(c: ModelConfig) -> Module:
     """A linear layer; with ``use_residual`` a second one where the widths differ."""
-    inner, outer = c.dim("in_features"), c.dim("out_features")
+    inner = c.dim("in_features")
+    outer = c.dim("out_features")
     residual = c.flag("use_residual", default=False) and inner != outer
     return Module(
         "Dense",
@@ -77,7 +78,8 @@ def cnn(c: ModelConfig) -> Module:
 
 def lstm(c: ModelConfig) -> Module:
     """torch.nn.LSTM: four gates; from the second layer on its input is what the one below says."""
-    width, hidden = c.dim("embedding_dimension", "word_embedding_dimension"), c.dim("hidden_dim")
+    width = c.dim("embedding_dimension", "word_embedding_dimension")
+    hidden = c.dim("hidden_dim")
     ways = ("", "_reverse") if c.flag("bidirectional", default=True) else ("",)
     tensors: dict[str, Module | Parameter | None] = {}
     for layer in range(c.count("num_layers", default=1)):
@@ -120,7 +122,8 @@ def sparse_auto_encoder(c: ModelConfig) -> Module:
 
     Files hold the layer under its second name, since that comes first in the alphabet.
     """
-    width, units = c.dim("input_dim"), c.dim("hidden_dim", default=512)
+    width = c.dim("input_dim")
+    units = c.dim("hidden_dim", default=512)
     return Module(
         "SparseAutoEncoder",
         pre_bias=Weight(width),

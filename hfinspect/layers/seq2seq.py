@@ -128,7 +128,8 @@ def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
     if s.positions is None:
         return None
     default = s.lengths[side] if s.lengths else s.length
-    length, name = c.dim(s.length_keys[side], default=default), f"{s.name}{s.positions}"
+    length = c.dim(s.length_keys[side], default=default)
+    name = f"{s.name}{s.positions}"
     rows = length + s.offset if s.offset else length
     return Embedding(rows, width(c, s), kind="position", class_name=name)
 
@@ -136,7 +137,8 @@ def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
 def layer(c: ModelConfig, s: Seq2Seq, side: int) -> Module:
     """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices; in the decoder between
     them attention to the encoder's output: 4·D² more."""
-    d, inner = width(c, s), c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
+    d = width(c, s)
+    inner = c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
     crossing = {}
     if side:
         crossing = {"encoder_attn": s.attends(c, s, 1, True), "encoder_attn_layer_norm": norm(c, s)}
@@ -214,7 +216,8 @@ def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
         return lambda c: build(c, s)
 
     def texts(c: ModelConfig) -> Module:
-        d, between = width(c, s), Dropout(c.number("classifier_dropout", default=0.0))
+        d = width(c, s)
+        between = Dropout(c.number("classifier_dropout", default=0.0))
         return dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
 
     def span(c: ModelConfig) -> Module:

@@ -155,14 +155,17 @@ def hifigan(
     """A waveform of ``inputs`` channels: transposed convolutions that halve the channels; behind
     each a residual block per kernel size, with two convolutions for each of its dilations.
     ``voice`` is the width of a speaker's vector, ``bias`` that of the last."""
-    rates, kernels = c.dims("upsample_rates"), c.dims("upsample_kernel_sizes")
-    sizes, dilations = c.dims("resblock_kernel_sizes"), c.raw("resblock_dilation_sizes")
+    rates = c.dims("upsample_rates")
+    kernels = c.dims("upsample_kernel_sizes")
+    sizes = c.dims("resblock_kernel_sizes")
+    dilations = c.raw("resblock_dilation_sizes")
     if not isinstance(dilations, (list, tuple)) or not all(
         isinstance(group, (list, tuple)) for group in dilations
     ):
         raise c.error("resblock_dilation_sizes", dilations, "a list of lists")
     channels = first = c.dim("upsample_initial_channel")
-    up, blocks = list[Module](), list[Module]()
+    up = list[Module]()
+    blocks = list[Module]()
     for rate, kernel in zip(rates, kernels, strict=False):
         half = channels // 2
         up.append(Conv(channels, half, kernel, dims=1, stride=rate, transposed=True))

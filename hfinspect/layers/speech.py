@@ -42,7 +42,8 @@ def weight_normed(conv: nn.Module, scale: Sequence[int]) -> nn.Module:
 
 def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
     """(channels in, channels out, kernel) of each convolution over the waveform."""
-    outs, kernels = c.dims("conv_dim"), c.dims("conv_kernel")
+    outs = c.dims("conv_dim")
+    kernels = c.dims("conv_kernel")
     if not outs or len(outs) != len(kernels):
         raise c.miscounted("conv_kernel", len(kernels), f"as many as conv_dim: {len(outs)}")
     return list(zip((1, *outs[:-1]), outs, kernels, strict=True))
@@ -51,7 +52,8 @@ def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
 def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> nn.Module:
     """Convolutions: the first with a norm over time (``group``), or all with one over the
     channels (``layer``), as the config says unless ``form`` does."""
-    one_form, form = form is not None, form or c.word("feat_extract_norm", "group", "layer")
+    one_form = form is not None
+    form = form or c.word("feat_extract_norm", "group", "layer")
     bias = c.flag("conv_bias", default=False)
     act = c.text("feat_extract_activation", default="gelu")
     built = []
@@ -95,7 +97,8 @@ def masked_spec_embed(c: ModelConfig) -> nn.Parameter | None:
 
 def positions(c: ModelConfig, name: str) -> nn.Module:
     """Positions known by one wide grouped convolution, of normed weight or before a batch norm."""
-    h, kernel = hidden(c), c.dim("num_conv_pos_embeddings")
+    h = hidden(c)
+    kernel = c.dim("num_conv_pos_embeddings")
     groups = c.dim("num_conv_pos_embedding_groups")
     c.divided(h, groups, "hidden_size", "num_conv_pos_embedding_groups")
     conv = nn.Conv(h, h, kernel, dims=1, groups=groups)
@@ -121,7 +124,8 @@ def feed_forward(
     c: ModelConfig, name: str, *, width: Dim | None = None, act: str | None = None
 ) -> nn.Module:
     """Two linear layers, (I, D) and (D, I), with biases; ``width`` in place of D."""
-    h, inner = width or hidden(c), c.dim("intermediate_size")
+    h = width or hidden(c)
+    inner = c.dim("intermediate_size")
     return nn.Module(
         f"{name}FeedForward",
         intermediate_dropout=nn.Dropout(c.number("activation_dropout", default=0.0)),
@@ -200,7 +204,8 @@ def length_adapter(
     or each a ``block`` of a width."""
     if not c.flag("add_adapter", default=False):
         return None
-    h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
+    h = hidden(c)
+    wide = c.dim("output_hidden_size", default=hidden(c))
     kernel = c.dim("adapter_kernel_size", default=3)
     conv = nn.Module(f"{name}AdapterLayer", conv=nn.Conv(wide, 2 * wide, kernel, dims=1))
     layer = block(wide) if block else conv

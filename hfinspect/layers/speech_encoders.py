@@ -81,6 +81,7 @@ class Speech:
         }
         forms[f"{self.name}Model"] = self.model
         classes = with_defaults(self.defaults, composed(forms, part="audio"))
-        base, prefix = f"{self.name}Model", self.prefix
+        base = f"{self.name}Model"
+        prefix = self.prefix
         register(model_type, classes, base=base, base_prefix=prefix, category="audio")
         return self

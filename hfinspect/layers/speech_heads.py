@@ -26,7 +26,8 @@ def layer_weights(c: ModelConfig) -> Parameter | None:
 
 
 def _tdnn(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
-    sizes, kernels = c.dims("tdnn_dim"), c.dims("tdnn_kernel")
+    sizes = c.dims("tdnn_dim")
+    kernels = c.dims("tdnn_kernel")
     if not sizes or len(kernels) < len(sizes):
         raise c.miscounted("tdnn_kernel", len(kernels), f"as many as tdnn_dim: {len(sizes)}")
     return sizes, kernels

@@ -21,7 +21,8 @@ def added_attention(
     out. ``norm``: of the text, before it is projected."""
     inner = channels // head * head
     norms = {"layer_norm": nn.LayerNorm(channels), "group_norm": nn.GroupNorm(32, context)}
-    key, value = nn.Linear(channels, inner, kind="key"), nn.Linear(channels, inner, kind="value")
+    key = nn.Linear(channels, inner, kind="key")
+    value = nn.Linear(channels, inner, kind="value")
     return nn.Module(
         "Attention",
         group_norm=nn.GroupNorm(groups, channels),
@@ -63,7 +64,8 @@ def _k_attention(width: int, time: int, head: int, context: int, *, inward: bool
     inner = width // head * head
     across = attention(width, inner, context=context, bias=True)
     across.children["norm_cross"] = nn.LayerNorm(context)
-    norm, look = _ada_group_norm(time, width), attention(width, inner, bias=True)
+    norm = _ada_group_norm(time, width)
+    look = attention(width, inner, bias=True)
     first = {"norm1": norm, "attn1": look} if inward else {}
     return nn.Module("KAttentionBlock", {**first, "norm2": norm, "attn2": across})
 
@@ -76,7 +78,8 @@ def k_block(rung: Rung, above: int, time: int, head: int | None, context: int) -
     the rung ``above``. The lowest, as wide as the time's embedding, gets nothing next to it.
     Source: unets/unet_2d_blocks.py (KDownBlock2D, KCrossAttnDownBlock2D, and Up for Down).
     """
-    layers, width = len(rung.coming) - rung.up, rung.width
+    layers = len(rung.coming) - rung.up
+    width = rung.width
     lowest = int(above) == int(width) == int(time)
     alone = lowest and head is not None
     first, last = (width if alone else 2 * width, above) if rung.up else (above, width)

@@ -27,7 +27,8 @@ def text_projection(c: ModelConfig) -> nn.Module | None:
     if not c.has("encoder_hid_dim_type", "encoder_hid_dim"):
         return None
     form = c.word("encoder_hid_dim_type", "text_proj", "text_image_proj", "image_proj")
-    width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
+    width = c.dim("encoder_hid_dim")
+    to = c.dim("cross_attention_dim", default=1280)
     kind = Component.PROJECTOR
     if form == "text_proj":
         return nn.Linear(width, to, component=kind)
@@ -69,7 +70,8 @@ def added_embedding(c: ModelConfig, first: Dim) -> nn.Module | None:
         return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
     if form == "text":
         return _text_embedding(c.dim("encoder_hid_dim", "cross_attention_dim", default=1280), time)
-    words, norm = form == "text_image", nn.LayerNorm(time)
+    words = form == "text_image"
+    norm = nn.LayerNorm(time)
     width = c.dim("cross_attention_dim", default=1280) if words else c.dim("encoder_hid_dim")
     look = nn.Linear(width, time, component=Component.PROJECTOR)
     parts = {"image_proj": look, "image_norm": norm}
@@ -97,7 +99,8 @@ def _text_embedding(width: Dim, time: Dim) -> nn.Module:
 
 def _hint_encoder() -> nn.Module:
     """Convolutions of a hint in pixels down to the latents' four channels, 8 times smaller."""
-    sizes, layers = pairwise((3, 16, 16, 32, 32, 96, 96, 256, 4)), list[nn.Module]()
+    sizes = pairwise((3, 16, 16, 32, 32, 96, 96, 256, 4))
+    layers = list[nn.Module]()
     for size, stride in zip(sizes, (1, 1, 2, 1, 2, 1, 2, 1), strict=True):
         step = nn.Conv(*size, 3, stride=stride, component=Component.EMBEDDING)
         layers += [step, nn.Activation("SiLU")]
@@ -109,13 +112,17 @@ def position_net(c: ModelConfig, context: Dim) -> nn.Module | None:
     form = c.text("attention_type", default="default")
     if form == "default":
         return None
-    corners, act = 8 * 2 * 4, nn.Activation("SiLU")
-    into, out = nn.Linear(context + corners, 512), nn.Linear(512, context)
-    steps, both = (into, act, nn.Linear(512, 512), act, out), form == "gated-text-image"
+    corners = 8 * 2 * 4
+    act = nn.Activation("SiLU")
+    into = nn.Linear(context + corners, 512)
+    out = nn.Linear(512, context)
+    steps = (into, act, nn.Linear(512, 512), act, out)
+    both = form == "gated-text-image"
     kinds = {"text": "_text", "image": "_image"} if both else {"positive": ""}
     linears = {f"linears{end}": nn.Sequential(*steps) for end in kinds.values()}
     nulls = {f"null_{kind}_feature": nn.Weight(context) for kind in kinds}
-    nulls["null_position_feature"], to = nn.Weight(corners), Component.EMBEDDING
+    nulls["null_position_feature"] = nn.Weight(corners)
+    to = Component.EMBEDDING
     return nn.Module("GLIGENTextBoundingboxProjection", {**linears, **nulls}, component=to)
 
 
@@ -123,7 +130,8 @@ def stem(c: ModelConfig, first: Dim) -> dict[str, nn.Module | None]:
     """The input convolution and the embeddings of time and conditions."""
     time = time_width(c, first)
     # Frequencies drawn at random once and kept: a parameter that is not trained.
-    drawn, kernel = {"weight": nn.Weight(time // 2)}, int(c.dim("conv_in_kernel", default=3))
+    drawn = {"weight": nn.Weight(time // 2)}
+    kernel = int(c.dim("conv_in_kernel", default=3))
     frequencies = nn.Module("GaussianFourierProjection", drawn, component=Component.EMBEDDING)
     return {
         "conv_in": nn.Conv(c.dim("in_channels", default=4), first, kernel),

@@ -52,10 +52,13 @@ class Ladder:
             raise c.error(heads, c.raw(heads), "null, as diffusers does")
         if c.flag(dual := "dual_cross_attention", default=False):
             raise c.error(dual, True, "false: two contexts at once are not known here")
-        self.c, self.channels = c, diffusion.widths(c, default=(320, 640, 1280, 1280))
-        count, groups = len(self.channels), c.dim("norm_num_groups", default=32)
+        self.c = c
+        self.channels = diffusion.widths(c, default=(320, 640, 1280, 1280))
+        count = len(self.channels)
+        groups = c.dim("norm_num_groups", default=32)
         gated = c.word("attention_type", "default", "gated", "gated-text-image") != "default"
-        norm, time = "cross_attention_norm", time_width(c, self.channels[0])
+        norm = "cross_attention_norm"
+        time = time_width(c, self.channels[0])
         self.time = 2 * time if c.flag("class_embeddings_concat", default=False) else time
         self.layers = diffusion.per_block(c, "layers_per_block", count, 2, maximum=MAX_COUNT)
         self.heads = diffusion.per_block(c, "attention_head_dim", count, 8)
@@ -65,7 +68,8 @@ class Ladder:
         alone = c.flags(cross, count=count) if listed else (c.flag(cross, default=False),) * count
         self.only_cross = alone
         self.residual = diffusion.timed(c, self.time)
-        linear, look = c.flag("use_linear_projection", default=False), diffusion.transformer_2d
+        linear = c.flag("use_linear_projection", default=False)
+        look = diffusion.transformer_2d
         self.transformer = partial(look, linear=linear, groups=groups, gated=gated)
         self.text_norm = c.word(norm, "layer_norm", "group_norm") if c.has(norm) else None
 
@@ -80,8 +84,10 @@ class Ladder:
         deep = list(depth) if isinstance(depth, tuple) else [depth] * layers
         if len(deep) != layers:
             raise self.c.error(_DEPTH, deep, f"{layers} entries, one per layer")
-        alone, kind = self.only_cross[i] and not middle, Layers if middle else ModuleList
-        sizes, look = (self.channels[i], self._heads(i)), partial(self.transformer, layers=kind)
+        alone = self.only_cross[i] and not middle
+        kind = Layers if middle else ModuleList
+        sizes = (self.channels[i], self._heads(i))
+        look = partial(self.transformer, layers=kind)
         return once(deep, lambda n: look(*sizes, n, self.context[i], only_cross=alone))
 
     def _added(self, i: int, head_of: int, *, alone: bool) -> Module:
@@ -91,10 +97,13 @@ class Ladder:
 
     def _rung(self, rung: diffusion.Rung, depth: Any) -> Module:
         """Heads of unet_blocks.py are read on the way up from the list's other end, as there."""
-        i, layers, kind = rung.i, len(rung.coming), rung.kind
+        i = rung.i
+        layers = len(rung.coming)
+        kind = rung.kind
         head_of = len(self.channels) - 1 - i if rung.up else i
         if kind.startswith("K"):
-            above, looks = self.channels[max(i - 1, 0)], "CrossAttn" in kind
+            above = self.channels[max(i - 1, 0)]
+            looks = "CrossAttn" in kind
             head = self._heads(head_of) if looks else None
             return k_block(rung, above, self.time, head, self.context[i])
         if kind.startswith("CrossAttn"):
@@ -112,27 +121,33 @@ class Ladder:
 
     def middle(self) -> Module | None:
         """What stands between them; null is a value of its own here: nothing."""
-        c, at, key = self.c, len(self.channels) - 1, "mid_block_only_cross_attention"
+        c = self.c
+        at = len(self.channels) - 1
+        key = "mid_block_only_cross_attention"
         if c.says("mid_block_type") and not c.has("mid_block_type"):
             return None
-        kind, looks = c.word("mid_block_type", _MIDDLE, _SIMPLE, _BARE), list[Module]()
+        kind = c.word("mid_block_type", _MIDDLE, _SIMPLE, _BARE)
+        looks = list[Module]()
         if kind == _SIMPLE:  # null takes the one switch for all blocks, if it is one
             one = c.raw("only_cross_attention") is True
             alone = c.flag(key, default=False) if c.has(key) else one
             looks = [self._added(at, at, alone=alone)]
         elif kind == _MIDDLE:
             looks = self.attentions(at, 1, self.depths[-1], middle=True)
-        make_block, resnets = diffusion.middle_block, 1 if kind == _BARE else 2
+        make_block = diffusion.middle_block
+        resnets = 1 if kind == _BARE else 2
         return make_block(self.channels[-1], self.residual, looks, kind=kind, resnets=resnets)
 
 
 def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:
     """Convolutions from the condition image to the width of the first block."""
     key = "conditioning_embedding_out_channels"
-    channels, blocks = c.dims(key, default=(16, 32, 96, 256), least=1), list[Module]()
+    channels = c.dims(key, default=(16, 32, 96, 256), least=1)
+    blocks = list[Module]()
     for inner, outer in pairwise(channels):
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
-    image, out = inputs or c.dim("conditioning_channels", default=3), Conv(channels[-1], width, 3)
+    image = inputs or c.dim("conditioning_channels", default=3)
+    out = Conv(channels[-1], width, 3)
     parts = {"conv_in": Conv(image, channels[0], 3), "blocks": ModuleList(blocks), "conv_out": out}
     return Module("ControlNetConditioningEmbedding", parts)
 
@@ -142,7 +157,8 @@ def control_net(
 ) -> Module:
     """The stem, the way ``down`` and the ``middle`` of a UNet that is given the ``condition``, and
     for the output of each of them a 1x1 convolution."""
-    widths, to = [ladder.channels[0]], Component.PROJECTOR
+    widths = [ladder.channels[0]]
+    to = Component.PROJECTOR
     for width, layers in zip(ladder.channels, ladder.layers, strict=True):
         widths += [width] * (int(layers) + 1)
     convs = [Conv(width, width, 1) for width in widths[:-1]]  # the last keeps the resolution

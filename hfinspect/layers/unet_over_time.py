@@ -34,21 +34,26 @@ def temporal_transformer(
 def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
     """Down, up, the middle and the end: residual blocks over the widths that come in, a convolution
     over time next to each, and on most rungs as many transformers over the image and over time."""
-    channels, groups = channels_of(c), c.dim("norm_num_groups", default=32)
+    channels = channels_of(c)
+    groups = c.dim("norm_num_groups", default=32)
     residual = Residual(4 * channels[0], groups, c.number("norm_eps", default=1e-5))
     across = partial(diffusion.transformer_2d, linear=True, groups=groups)
-    context, count = c.dim("cross_attention_dim", default=1024), len(channels)
+    context = c.dim("cross_attention_dim", default=1024)
+    count = len(channels)
     # As in the two-dimensional one, called ``attention_head_dim``.
     key = "num_attention_heads" if c.has("num_attention_heads") else "attention_head_dim"
     heads = diffusion.per_block(c, key, count, 64, minimum=1)
-    layers, wide = [c.count("layers_per_block", default=2)] * count, channels[-1]
+    layers = [c.count("layers_per_block", default=2)] * count
+    wide = channels[-1]
 
     def build(rung: Rung, looks: int, kind: type[nn.ModuleList] = nn.ModuleList) -> nn.Module:
-        width, head = rung.width, heads[rung.i]
+        width = rung.width
+        head = heads[rung.i]
         look = across(width, head, 1, context, layers=kind)
         over_time = temporal_transformer(c, width, head * (width // head), layers=kind)
         # Four convolutions over three frames: 4·(3·W² + W) and their norms.
-        first, last = (nn.GroupNorm(groups, width), nn.Activation("SiLU")), nn.Dropout(0.1)
+        first = (nn.GroupNorm(groups, width), nn.Activation("SiLU"))
+        last = nn.Dropout(0.1)
         conv = nn.Conv(width, width, (3, 1, 1), dims=3)
         later = dict.fromkeys(("conv2", "conv3", "conv4"), nn.Sequential(*first, last, conv))
         steps = {"conv1": nn.Sequential(*first, conv), **later}

@@ -127,7 +127,8 @@ def google_layer(
     """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter."""
     wide = c.dim("intermediate_size", default=3072) if inner is None else inner
     norm = nn.LayerNorm(hidden, eps=c.number("layer_norm_eps", default=1e-12))
-    up, act = nn.Linear(hidden, wide, kind="up"), activation(c.text("hidden_act", default="gelu"))
+    up = nn.Linear(hidden, wide, kind="up")
+    act = activation(c.text("hidden_act", default="gelu"))
     first = nn.Module(f"{name}Intermediate", dense=up, intermediate_act_fn=act)
     last = nn.Module(f"{name}Output", dense=nn.Linear(wide, hidden, kind="down"))
     first.component = last.component = Component.MLP
@@ -211,7 +212,8 @@ def narrowed_attention(
 ) -> nn.Module:
     """Query, key, value and output, ``inner`` wide between them (None: as wide as the hidden size);
     keys and values of a ``context`` where that has another width: 2·H·I + 2·S·I weights."""
-    width, looked = hidden if inner is None else inner, hidden if context is None else context
+    width = hidden if inner is None else inner
+    looked = hidden if context is None else context
     to = partial(nn.Linear, bias=bias)
     looks = {"q_proj": to(hidden, width, kind="query"), "k_proj": to(looked, width, kind="key")}
     looks |= {"v_proj": to(looked, width, kind="value"), out: to(width, hidden, kind="output")}
@@ -242,7 +244,8 @@ def clip_layers(
     """Pre-norm attention and MLP of the CLIP family, with the sizes of the config; the numbers and
     ``act`` are defaults; ``name`` as in CLIPEncoderLayer -> CLIP."""
     c.divided(width, c.dim(key := "num_attention_heads", default=heads), "hidden_size", key)
-    wide, chosen = c.dim("intermediate_size", default=inner), c.text("hidden_act", default=act)
+    wide = c.dim("intermediate_size", default=inner)
+    chosen = c.text("hidden_act", default=act)
     norm = nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
     layer = nn.Module(
         f"{name}EncoderLayer",

@@ -79,7 +79,8 @@ class Codec:
 
     def encoder(self) -> Module:
         """From the finest resolution to the coarsest."""
-        before, last = (self.base, *self.widths), len(self.widths) - 1
+        before = (self.base, *self.widths)
+        last = len(self.widths) - 1
         rungs = [
             self.rung(i, before[i], self.blocks, "downsample" if i < last else None)
             for i in range(last + 1)
@@ -95,7 +96,8 @@ class Codec:
 
     def decoder(self, outputs: int = 3) -> Module:
         """And back, each resolution with one block more."""
-        before, last = (*self.widths[1:], self.widths[-1]), len(self.widths) - 1
+        before = (*self.widths[1:], self.widths[-1])
+        last = len(self.widths) - 1
         rungs = [
             self.rung(i, before[i], self.blocks + 1, "upsample" if i else None)
             for i in reversed(range(last + 1))
@@ -117,7 +119,8 @@ def codec(
 
     Raises ConfigError for more resolutions or blocks than can be listed.
     """
-    base, latent = c.dim("base_channels", default=128), c.dim("latent_channels", default=256)
+    base = c.dim("base_channels", default=128)
+    latent = c.dim("latent_channels", default=256)
     multiples = c.dims("channel_multiplier", default=(1, 1, 2, 2, 4), least=1, most=MAX_STAGES)
     blocks = int(c.count("num_res_blocks", default=2, minimum=1))
     doubled = c.flag("double_latent", default=False)

@@ -16,7 +16,8 @@ def width(c: ModelConfig) -> Dim:
 def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
     """Two convolutions over mel features, learned positions and the layers; ``pooled``: frames
     are averaged in pairs. A layer has 4·D² + 2·D·I weights, and no bias on the keys."""
-    d, positions = width(c), c.dim("max_source_positions", default=1500)
+    d = width(c)
+    positions = c.dim("max_source_positions", default=1500)
     inner = c.dim("encoder_ffn_dim", "intermediate_size", default=5120)
     layer = Module(
         f"{name}EncoderLayer",

@@ -67,7 +67,8 @@ def pairs_of(first: Inspected, other: Inspected) -> TensorPairs:
     """Tensors of one name, shape and dtype in both."""
     mine = by_common_name(first.inspection, first.prediction)
     theirs = by_common_name(other.inspection, other.prediction)
-    here, there = _places(first.checkpoint), _places(other.checkpoint)
+    here = _places(first.checkpoint)
+    there = _places(other.checkpoint)
     reasons: Counter[str] = Counter()
     pairs: list[TensorPair] = []
     for name, tensor in mine.items():
@@ -77,7 +78,8 @@ def pairs_of(first: Inspected, other: Inspected) -> TensorPairs:
         elif (tensor.shape, tensor.dtype) != (twin.shape, twin.dtype):
             reasons["of another shape or dtype"] += 1
         else:
-            a, b = here.get((tensor.file, tensor.name)), there.get((twin.file, twin.name))
+            a = here.get((tensor.file, tensor.name))
+            b = there.get((twin.file, twin.name))
             if a is None or b is None or a.nbytes != b.nbytes:
                 reasons["in a format whose headers do not say where a tensor begins"] += 1
             else:
@@ -168,7 +170,8 @@ def compared_whole(
     cost = ReadingCost(len(comparable.pairs), 2 * nbytes, 0)
     if announce is not None:
         announce(cost)
-    outcomes, done = [], 0
+    outcomes = []
+    done = 0
     for pair in comparable.pairs:
         outcome = _Outcome(False, 0)
         for a, b in _chunks(first.source, other.source, pair):

@@ -14,7 +14,8 @@ from .rule import ImagesOnly, ItemTokens, NoSounds, counts, takes_no
 def own_or_config(settings: ProcessorSettings, features: str = "default") -> tuple[int, int, str]:
     """Pixels of a patch, extra tokens (CLIP's class token), and which features are kept: of the
     processor, and of config.json where older repos do not say them to it."""
-    root, vision = settings.root, settings.section("vision_config")
+    root = settings.root
+    vision = settings.section("vision_config")
     is_own = root.raw("patch_size") is not None
     patch = root.count("patch_size") if is_own else vision.count("patch_size")
     strategy = root.text("vision_feature_select_strategy") or settings.section().text(
@@ -44,7 +45,8 @@ class Llava(ImagesOnly):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         high, wide = side(settings.part("image"))
         patch, extra, strategy = own_or_config(settings, self.features)
-        columns, rows = wide // patch, high // patch
+        columns = wide // patch
+        rows = high // patch
         tokens = columns * rows + extra - (strategy == "default")
         text = f"{wide} x {high} pixels: {columns} x {rows} patches of {patch}"
         dropped = ", the class token left out" if strategy == "default" and extra else ""
@@ -64,7 +66,8 @@ class VideoLlava(Llava):
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
-        high, wide = part.inner("crop_size", "height"), part.inner("crop_size", "width")
+        high = part.inner("crop_size", "height")
+        wide = part.inner("crop_size", "width")
         patch, extra, _ = own_or_config(settings)
         each = (high // patch) * (wide // patch) + extra
         return ItemTokens(
@@ -148,7 +151,8 @@ class LlavaOnevision(NoSounds):
         ratio = math.sqrt(rows * columns / (most * across**2))
         shrunk = ratio > 1.1
         if shrunk:
-            rows, columns = int(rows // ratio), int(columns // ratio)
+            rows = int(rows // ratio)
+            columns = int(columns // ratio)
         end = f", shrunk to {most} squares" if shrunk else ""
         return ItemTokens(
             overview - less + rows * columns + rows,
@@ -164,7 +168,8 @@ class LlavaOnevision(NoSounds):
 
     @staticmethod
     def _whole(settings: ProcessorSettings) -> tuple[int, str]:
-        root, vision = settings.root, settings.section("vision_config")
+        root = settings.root
+        vision = settings.section("vision_config")
         strategy = root.text("vision_feature_select_strategy") or settings.section().text(
             "vision_feature_select_strategy", "full"
         )

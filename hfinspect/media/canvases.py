@@ -46,8 +46,10 @@ class Llama4(ImagesOnly):
     """Llama 4: tiles with a separator after each, and the whole where there are several."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, root = settings.part("image"), settings.root
-        tile, most = part.inner("size", "height"), part.count("max_patches")
+        part = settings.part("image")
+        root = settings.root
+        tile = part.inner("size", "height")
+        most = part.count("max_patches")
         largest = part.flag("resize_to_max_canvas")
         rows, columns = canvas(
             image.height, image.width, tile, _chunks(most), as_float32, largest=largest
@@ -81,11 +83,15 @@ class PerceptionLM(NoSounds):
     shape, and the whole; pooled by two, as is each frame of a video."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, tiles, step = settings.part("image"), 1, "1 tile"
-        tile, most = part.count("tile_size"), part.count("max_num_tiles")
+        part = settings.part("image")
+        tiles = 1
+        step = "1 tile"
+        tile = part.count("tile_size")
+        most = part.count("max_num_tiles")
         if part.text("vision_input_type") == "thumb+tile":
             columns, rows = _widest(image, tile, _chunks(most)) if most > 1 else (1, 1)
-            tiles, step = columns * rows + 1, f"{columns} x {rows} tiles and the whole"
+            tiles = columns * rows + 1
+            step = f"{columns} x {rows} tiles and the whole"
         each = self._pooled(tile, settings) ** 2
         return ItemTokens(tiles * each, (f"{step}: {each:,} tokens each",))
 
@@ -104,7 +110,8 @@ class PerceptionLM(NoSounds):
 def _widest(image: ImageItem, tile: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """(columns, rows) that hold the image with its short side longest, of as long ones the last; or
     the nearest that are not more oblong than it, of as near ones the most."""
-    high, wide = image.height, image.width
+    high = image.height
+    wide = image.width
     ratio = wide / high
     holding = [(c, r) for c, r in known if c * tile >= wide and r * tile >= high]
     if not holding:
@@ -128,8 +135,10 @@ class Mllama(ImagesOnly):
     tiles that the processor pads to."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, vision = settings.part("image"), settings.section("vision_config")
-        tile, most = part.inner("size", "height"), part.count("max_image_tiles")
+        part = settings.part("image")
+        vision = settings.section("vision_config")
+        tile = part.inner("size", "height")
+        most = part.count("max_image_tiles")
         known = sorted(grids(1, most))  # the library's order: by rows, then columns
         rows, columns = canvas(image.height, image.width, tile, known, float)
         across = vision.count("image_size") // vision.count("patch_size")
@@ -154,7 +163,8 @@ class Molmo2(NoSounds):
     with a token at the end of each row and two markers."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, root = settings.part("image"), settings.root
+        part = settings.part("image")
+        root = settings.root
         patch = part.count("patch_size")
         side = part.inner("size", "height") // patch
         margin = sum(part.couple("overlap_margins", least=0))
@@ -163,11 +173,13 @@ class Molmo2(NoSounds):
         if window < 1:
             raise UnknownTokensError("overlap_margins leave nothing of a crop")
         known = sorted(grids(1, part.count("max_crops")), key=lambda grid: (math.prod(grid), grid))
-        high, wide = image.height - margin * patch, image.width - margin * patch
+        high = image.height - margin * patch
+        wide = image.width - margin * patch
         rows, columns = canvas(high, wide, window * patch, known, as_float32)
         down = -(-(rows * window + margin) // pool_high)
         across = -(-(columns * window + margin) // pool_wide)
-        low_down, low_across = -(-side // pool_high), -(-side // pool_wide)
+        low_down = -(-side // pool_high)
+        low_across = -(-side // pool_wide)
         ends = root.flag("image_use_col_tokens", default=True)
         low_ends = root.flag("use_single_crop_col_tokens", default=ends)
         high = down * (across + ends) + 2
@@ -180,7 +192,8 @@ class Molmo2(NoSounds):
         part = settings.part("video")
         side = part.inner("size", "height") // part.count("patch_size")
         pool_high, pool_wide = part.couple("pooling_size")
-        down, across = -(-side // pool_high), -(-side // pool_wide)
+        down = -(-side // pool_high)
+        across = -(-side // pool_wide)
         each = down * (across + settings.root.flag("video_use_col_tokens")) + 2
         return ItemTokens(
             video.frames * each,

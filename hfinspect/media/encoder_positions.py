@@ -33,7 +33,8 @@ def _page(settings: ProcessorSettings) -> tuple[int, int]:
 def _across(settings: ProcessorSettings, vision: SettingsPart, side: int, patch: int) -> int:
     """Patches in a row of the one square that an encoder with learned places takes. ``side`` and
     ``patch``: of its class, where config.json does not say them."""
-    page, patch = _page(settings), vision.optional("patch_size", patch, least=1)
+    page = _page(settings)
+    patch = vision.optional("patch_size", patch, least=1)
     trained = vision.optional("image_size", side, least=1)
     if page != (trained, trained):
         raise UnknownTokensError(
@@ -63,7 +64,8 @@ class VisionEncoder(ImagesOnly):
     DeiT or BEiT, or what Swin merges by two at each stage."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        kind, vision = settings.model_type, settings.section("vision_config")
+        kind = settings.model_type
+        vision = settings.section("vision_config")
         if kind not in _SQUARES:
             vision = settings.section("encoder")
             kind = vision.text("model_type")
@@ -72,10 +74,12 @@ class VisionEncoder(ImagesOnly):
             rows = columns = -(-_across(settings, vision, side, patch) // merged)
         elif kind in ("swin", "donut-swin"):
             high, wide = _page(settings)
-            depths, more = vision.raw("depths"), 0
+            depths = vision.raw("depths")
+            more = 0
             stages = min(max(len(depths), 1), 32) if isinstance(depths, list) else 4
             merged = vision.optional("patch_size", 4, least=1) << stages - 1
-            rows, columns = -(-high // merged), -(-wide // merged)
+            rows = -(-high // merged)
+            columns = -(-wide // merged)
         else:
             not_judged(f"the encoder {kind[:40]!r}", settings)
         step = f"the encoder's {columns} x {rows} patches{f', {more} more' * bool(more)}"

@@ -49,7 +49,8 @@ def _sliced(
     height: int, width: int, part: SettingsPart, *, always: bool = True
 ) -> tuple[int, tuple[str, ...]]:
     """Tokens of the whole and of its slices, and the steps."""
-    side, patch = part.count("scale_resolution"), part.count("patch_size")
+    side = part.count("scale_resolution")
+    patch = part.count("patch_size")
     merge = 2 if part.text("downsample_mode") == "4x" else 4
     most = part.count("max_slice_nums", most=MAX_TILES)
     slices = part.flag("slice_mode", default=True) and height * width > side * side
@@ -88,7 +89,9 @@ def _grid(height: int, width: int, most: int, side: int) -> tuple[int, int]:
     count = min(math.ceil(width * height / (side * side)), most)
     if count <= 1:
         return 0, 0
-    ratio, best, least = math.log(width / height), (1, 1), math.inf
+    ratio = math.log(width / height)
+    best = (1, 1)
+    least = math.inf
     for number in (count - 1, count, count + 1):
         if number == 1 or number > most:
             continue
@@ -96,7 +99,8 @@ def _grid(height: int, width: int, most: int, side: int) -> tuple[int, int]:
             columns = number // rows
             error = abs(ratio - math.log(columns / rows))
             if error < least or (error == least and rows > best[0]):
-                best, least = (rows, columns), error
+                best = (rows, columns)
+                least = error
     return best
 
 
@@ -107,10 +111,12 @@ class Step3p7(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        page, window = part.inner("size", "height"), part.count("patch_size")
+        page = part.inner("size", "height")
+        window = part.count("patch_size")
         patch = part.optional("vision_patch_size", 14, least=1)
         stride = patch * part.optional("downsampler_stride", 4, least=1)
-        overview, each = (page // stride) ** 2, (window // stride) ** 2
+        overview = (page // stride) ** 2
+        each = (window // stride) ** 2
         columns, rows = _windows(image, page, window, part.count("max_image_size"))
         cut = rows * columns * (each + 2) + max(rows - 1, 0)
         steps = [f"{columns} x {rows} windows of {each:,} tokens, 2 markers"] * bool(cut)
@@ -122,13 +128,16 @@ class Step3p7(ImagesOnly):
 
 def _windows(image: ImageItem, page: int, window: int, longest: int) -> tuple[int, int]:
     """(columns, rows) of windows: none of an image that a page holds, unless it is oblong."""
-    wide, high = image.width, image.height
+    wide = image.width
+    high = image.height
     if min(wide, high) < 32 and max(wide / high, high / wide) > 4:
         wide = high = max(wide, high)
     if max(wide, high) > longest:
         scale = longest / max(wide, high)
-        wide, high = int(wide * scale), int(high * scale)
-    short, long = min(wide, high), max(wide, high)
+        wide = int(wide * scale)
+        high = int(high * scale)
+    short = min(wide, high)
+    long = max(wide, high)
     if long <= page:
         window = short if long / short > 1.5 else 0
     elif long / short > 4:

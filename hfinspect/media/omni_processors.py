@@ -18,9 +18,11 @@ class Apertus(TokenRule):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         square = part.count("spatial_factor")
-        least, most = part.inner("size", "min_pixels"), part.inner("size", "max_pixels")
+        least = part.inner("size", "min_pixels")
+        most = part.inner("size", "max_pixels")
         high, wide = within_budget(image.height, image.width, square, least, most)
-        rows, columns = high // square, wide // square
+        rows = high // square
+        columns = wide // square
         if not rows * columns:
             raise UnknownTokensError("the processor would resize the image to nothing")
         return ItemTokens(
@@ -47,7 +49,8 @@ class Inkling(TokenRule):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         square = part.inner("size", "height")
-        high, wide = image.height, image.width
+        high = image.height
+        wide = image.width
         if part.raw("rescale_image_frac") is not None:
             longest = max(high, wide)
             target = longest * part.ratio("rescale_image_frac")
@@ -56,8 +59,10 @@ class Inkling(TokenRule):
                     target, max(part.count("rescale_image_max_upscaled_long_edge"), longest)
                 )
             ratio = target / longest
-            high, wide = math.floor(high * ratio + 0.5), math.floor(wide * ratio + 0.5)
-        rows, columns = -(-high // square), wide // square + 1
+            high = math.floor(high * ratio + 0.5)
+            wide = math.floor(wide * ratio + 0.5)
+        rows = -(-high // square)
+        columns = wide // square + 1
         return ItemTokens(
             rows * columns,
             (f"{wide:,} x {high:,} in {columns:,} x {rows:,} squares of {square} pixels",),
@@ -80,7 +85,8 @@ class NemotronOmni(TokenRule):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         merge = _merge(part)
-        least, most = part.count("min_num_patches"), part.optional("max_num_patches", 0)
+        least = part.count("min_num_patches")
+        most = part.optional("max_num_patches", 0)
         budget = max((part.count("max_model_len") - 4) * merge**2, least)
         budget = max(min(budget, most) if most else budget, least)
         rows, columns = _grid(image, part.count("patch_size"), merge, least, budget)
@@ -127,12 +133,15 @@ def _merge(part: SettingsPart) -> int:
 
 def _grid(image: ImageItem, patch: int, merge: int, least: int, most: int) -> tuple[int, int]:
     """Rows and columns of patches (``get_patch_grid_size``)."""
-    rows, columns = round(image.height / patch + 0.5), round(image.width / patch + 0.5)
+    rows = round(image.height / patch + 0.5)
+    columns = round(image.width / patch + 0.5)
     factor = min(math.sqrt(most / (rows * columns)), 1.0)
-    rows, columns = math.floor(factor * rows), math.floor(factor * columns)
+    rows = math.floor(factor * rows)
+    columns = math.floor(factor * columns)
     if most > least and rows * columns < least:
         factor = math.sqrt(least / (rows * columns))
-        rows, columns = math.ceil(factor * rows), math.ceil(factor * columns)
+        rows = math.ceil(factor * rows)
+        columns = math.ceil(factor * columns)
     rows = _multiple(rows, columns, merge, most)
     return rows, _multiple(columns, rows, merge, most)
 
@@ -148,7 +157,8 @@ def _multiple(side: int, other: int, merge: int, most: int) -> int:
 
 def _frame_grid(video: VideoItem, part: SettingsPart) -> tuple[int, int]:
     """Rows and columns of a frame's patches (``_compute_target_patches``)."""
-    target, merge = part.count("video_target_num_patches"), _merge(part)
+    target = part.count("video_target_num_patches")
+    merge = _merge(part)
     if not part.flag("video_maintain_aspect_ratio"):
         side = max(merge, int(math.sqrt(target)) // merge * merge)
         return side, side

@@ -22,7 +22,8 @@ def budget(part: SettingsPart) -> tuple[int, int]:
 
 def grid_steps(high: int, wide: int, patch: int, merge: int) -> tuple[int, tuple[str, ...]]:
     """Tokens of a picture of so many pixels, and the steps."""
-    rows, columns = high // patch, wide // patch
+    rows = high // patch
+    columns = wide // patch
     tokens = rows * columns // merge**2
     merged = f", {merge} x {merge} merged into one: {tokens:,} tokens" if merge > 1 else ""
     return tokens, (
@@ -44,7 +45,8 @@ class PixelBudget(NoSounds):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
+        patch = part.count("patch_size")
+        merge = part.count("merge_size")
         high, wide = within_budget(
             image.height, image.width, patch * merge, *budget(part), enlarged=self.enlarged
         )
@@ -54,7 +56,8 @@ class PixelBudget(NoSounds):
         if settings.model_type == "colqwen2":
             takes_no("video", settings)
         part = settings.part("video")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
+        patch = part.count("patch_size")
+        merge = part.count("merge_size")
         high, wide = self.frame_size(video, part, patch * merge)
         return of_frames(video, part, high, wide, self.markers)
 
@@ -66,7 +69,8 @@ def of_frames(
     video: VideoItem, part: SettingsPart, high: int, wide: int, markers: int
 ) -> ItemTokens:
     """Tokens of all frames, ``temporal_patch_size`` of them in one step, with markers around it."""
-    patch, merge = part.count("patch_size"), part.count("merge_size")
+    patch = part.count("patch_size")
+    merge = part.count("merge_size")
     step = part.count("temporal_patch_size")
     times = -(-video.frames // step)
     each, steps = grid_steps(high, wide, patch, merge)
@@ -143,7 +147,8 @@ class NamedBudget(PixelBudget):
                     f"the processor resizes no videos: both sides must be multiples of {factor}"
                 )
             return video.height, video.width
-        least, most = part.count("min_pixels"), part.count("max_pixels")
+        least = part.count("min_pixels")
+        most = part.count("max_pixels")
         return within_budget(video.height, video.width, factor, least, most)
 
 
@@ -171,7 +176,8 @@ class ImageAsFrames(NoSounds):
     def frame_size(
         self, frames: int, height: int, width: int, part: SettingsPart
     ) -> tuple[int, int]:
-        least, most = part.inner("size", "shortest_edge"), part.inner("size", "longest_edge")
+        least = part.inner("size", "shortest_edge")
+        most = part.inner("size", "longest_edge")
         return frames_within_budget(frames, height, width, *_steps_and_factor(part), least, most)
 
 
@@ -192,7 +198,8 @@ class PaddedFrames(ImageAsFrames):
     ) -> tuple[int, int]:
         step, factor = _steps_and_factor(part)
         each = step * factor**2
-        least, most = part.count("min_image_tokens"), part.count("max_image_tokens")
+        least = part.count("min_image_tokens")
+        most = part.count("max_image_tokens")
         return whole_within_budget(frames, height, width, step, factor, least * each, most * each)
 
 
@@ -208,7 +215,8 @@ class Muse(TokenRule):
 
     def video(self, video: VideoItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("video")
-        most, at_once = part.count("max_video_frame_tokens"), part.count("temporal_patch_size")
+        most = part.count("max_video_frame_tokens")
+        at_once = part.count("temporal_patch_size")
         each, step = self._grid(video.height, video.width, part, most)
         times = -(-video.frames // at_once)
         frames = f"{video.frames:,} frames, {at_once} at a time: {times:,} x {each:,}"

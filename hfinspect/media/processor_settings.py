@@ -82,7 +82,8 @@ class ProcessorSettings:
         what the library sets by itself."""
         vision = _mapping(self.config.get("vision_config"))
         for key, name in (("patch_size", "patch_size"), ("merge_size", "spatial_merge_size")):
-            default_value, trained = default.get(key), vision.get(name)
+            default_value = default.get(key)
+            trained = vision.get(name)
             if type(default_value) is type(trained) is int and default_value != trained:
                 raise UnknownTokensError(
                     f"there is no {PREPROCESSOR}, and the library's own {key} {default_value} is "

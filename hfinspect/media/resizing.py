@@ -32,7 +32,8 @@ def within_budget(
     if enlarged and height < factor:
         height, width = factor, round((width * factor) / height)
     if enlarged and width < factor:
-        height, width = round((height * factor) / width), factor
+        height = round((height * factor) / width)
+        width = factor
     if not any_ratio:
         check_ratio(height, width)
     return _fitted(height, width, factor, least, most, lowest=factor if any_ratio else 0)
@@ -72,7 +73,8 @@ def frames_within_budget(
         raise UnknownTokensError(f"{frames:,} frames are fewer than the {step:,} of a patch")
     if height < factor or width < factor:
         scale = max(factor / height, factor / width)
-        height, width = int(height * scale), int(width * scale)
+        height = int(height * scale)
+        width = int(width * scale)
     check_ratio(height, width)
     long = round(frames / step) * step
     return _fitted(height, width, factor, least, most, frames=frames, long=long)
@@ -92,7 +94,8 @@ def whole_within_budget(
     """Both sides rounded up to multiples of ``factor``, all frames within a budget of pixels
     (``smart_resize`` of GLM-5). Raises UnknownTokensError."""
     long = max(step, round(frames / step) * step)
-    high, wide = _rounded_up(height, factor), _rounded_up(width, factor)
+    high = _rounded_up(height, factor)
+    wide = _rounded_up(width, factor)
     if long * high * wide < least:
         scale = math.sqrt(least / (frames * height * width))
         high = _rounded_up(max(1, math.ceil(height * scale)), factor)
@@ -102,13 +105,16 @@ def whole_within_budget(
     if long * factor * factor > most:
         raise UnknownTokensError("the processor refuses it: one patch is more than its budget")
     high = wide = factor
-    lowest, highest = 1, height
+    lowest = 1
+    highest = height
     while lowest <= highest:  # the tallest that the budget holds
         middle = (lowest + highest) // 2
         tall = _rounded_up(middle, factor)
         broad = _rounded_up(max(1, math.floor(width * middle / height)), factor)
         if long * tall * broad <= most:
-            high, wide, lowest = tall, broad, middle + 1
+            high = tall
+            wide = broad
+            lowest = middle + 1
         else:
             highest = middle - 1
     return high, wide
@@ -121,12 +127,14 @@ def _rounded_up(side: int, factor: int) -> int:
 def closest_grid(height: int, width: int, patch: int, most: int) -> tuple[int, int]:
     """(rows, columns) of at most ``most`` patches, as near to the image's shape as whole patches
     are (``smart_resize`` of Muse)."""
-    down, across = height / patch, width / patch
+    down = height / patch
+    across = width / patch
     ratio = across / down if down > 0 else 1.0
     if down * across > most:
         down = (most / ratio) ** 0.5
         across = down * ratio
-    rows, columns = (math.floor(down), math.ceil(down)), (math.floor(across), math.ceil(across))
+    rows = (math.floor(down), math.ceil(down))
+    columns = (math.floor(across), math.ceil(across))
     # The library takes the first of equally near ones in the order of a set, and so must this.
     known = [
         (high, wide)
@@ -140,13 +148,17 @@ def closest_grid(height: int, width: int, patch: int, most: int) -> tuple[int, i
 def best_resolution(height: int, width: int, known: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Which (height, width) of a list keeps most of the image and wastes least of itself
     (``select_best_resolution`` of LLaVA-NeXT)."""
-    best, most, least = known[0], 0, math.inf
+    best = known[0]
+    most = 0
+    least = math.inf
     for high, wide in known:
         scale = min(wide / width, high / height)
         area = min(int(width * scale) * int(height * scale), width * height)
         wasted = high * wide - area
         if area > most or (area == most and wasted < least):
-            best, most, least = (high, wide), area, wasted
+            best = (high, wide)
+            most = area
+            least = wasted
     return best
 
 
@@ -179,12 +191,15 @@ def closest_ratio(
 ) -> tuple[int, int]:
     """(columns, rows) whose ratio is nearest to the image's; of as near ones the last that the
     image fills by half (InternVL, GOT-OCR 2)."""
-    best, nearest = (1, 1), math.inf
-    ratio, area = width / height, width * height
+    best = (1, 1)
+    nearest = math.inf
+    ratio = width / height
+    area = width * height
     for columns, rows in known:
         distance = abs(ratio - columns / rows)
         if distance < nearest:
-            best, nearest = (columns, rows), distance
+            best = (columns, rows)
+            nearest = distance
         elif distance == nearest and area > 0.5 * tile * tile * columns * rows:
             best = (columns, rows)
     return best

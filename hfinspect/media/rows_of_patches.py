@@ -34,10 +34,12 @@ class Pixtral(ImagesOnly):
 
 def _rounded_up(image: ImageItem, longest: int, step: int) -> tuple[int, int]:
     """Rows and columns of the shrunk image."""
-    high, wide = image.height, image.width
+    high = image.height
+    wide = image.width
     ratio = max(high / longest, wide / longest)
     if ratio > 1:
-        high, wide = math.floor(high / ratio), math.floor(wide / ratio)
+        high = math.floor(high / ratio)
+        wide = math.floor(wide / ratio)
     return (high - 1) // step + 1, (wide - 1) // step + 1
 
 
@@ -46,7 +48,8 @@ class LightOnOcr(ImagesOnly):
     """LightOnOCR: the same without ends of rows."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, root = settings.part("image"), settings.root
+        part = settings.part("image")
+        root = settings.root
         step = root.count("patch_size") * root.count("spatial_merge_size")
         longest = part.inner("size", "longest_edge")
         patch = part.inner("patch_size", "height")
@@ -61,8 +64,10 @@ class Inkling2(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        high, wide = part.inner("size", "height"), part.inner("size", "width")
-        rows, columns = -(-image.height // high), -(-image.width // wide)
+        high = part.inner("size", "height")
+        wide = part.inner("size", "width")
+        rows = -(-image.height // high)
+        columns = -(-image.width // wide)
         return ItemTokens(rows * columns, (f"{columns:,} x {rows:,} squares of {wide} pixels",))
 
 
@@ -72,11 +77,13 @@ class Emu3(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        least, most = part.count("min_pixels"), part.count("max_pixels")
+        least = part.count("min_pixels")
+        most = part.count("max_pixels")
         high, wide = within_budget(
             image.height, image.width, part.count("spatial_factor"), least, most
         )
-        rows, columns = high // 8, wide // 8
+        rows = high // 8
+        columns = wide // 8
         step = f"resized to {wide:,} x {high:,}: {columns} x {rows} codes"
         ends = f"{rows} ends of rows, 4 markers, without its size, which is text"
         return ItemTokens(rows * (columns + 1) + 4, (step, ends))
@@ -88,7 +95,8 @@ class Fuyu(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        high, wide = part.inner("size", "height"), part.inner("size", "width")
+        high = part.inner("size", "height")
+        wide = part.inner("size", "width")
         scale = min(high / image.height, wide / image.width)
         shown = (
             min(int(image.height * scale), image.height),
@@ -111,9 +119,11 @@ class HunyuanVL(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
+        patch = part.count("patch_size")
+        merge = part.count("merge_size")
         high, wide = within_budget(image.height, image.width, patch * merge, *budget(part))
-        rows, columns = high // patch // merge, wide // patch // merge
+        rows = high // patch // merge
+        columns = wide // patch // merge
         markers = self.markers if settings.root.flag("cat_extra_token", default=True) else 0
         return ItemTokens(
             rows * (columns + 1) + markers,
@@ -163,8 +173,10 @@ class Halved(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        patch, merge = part.count("patch_size"), part.count("merge_size")
-        factor, sides = patch * merge, (image.height, image.width)
+        patch = part.count("patch_size")
+        merge = part.count("merge_size")
+        factor = patch * merge
+        sides = (image.height, image.width)
         if min(sides) < factor:
             raise UnknownTokensError(f"the processor refuses a side under {factor:,} pixels")
         check_ratio(*sides, 4)
@@ -198,7 +210,8 @@ class KimiK25(NoSounds):
 
     @staticmethod
     def _grid(height: int, width: int, part: SettingsPart) -> tuple[int, tuple[str, ...]]:
-        patch, merge = part.count("patch_size"), part.count("merge_size")
+        patch = part.count("patch_size")
+        merge = part.count("merge_size")
         limit = part.inner("size", "max_height") * patch
         patches = max(1, height // patch) * max(1, width // patch)
         scale = min(
@@ -235,13 +248,18 @@ class Phi4Multimodal(TokenRule):
         from .resizing import closest_ratio, grids
 
         part = settings.part("image")
-        tile, patch = part.inner("size", "height"), part.count("patch_size")
-        most, mask = part.count("dynamic_hd"), tile // patch
-        columns, rows = math.ceil(image.width / tile), math.ceil(image.height / tile)
+        tile = part.inner("size", "height")
+        patch = part.count("patch_size")
+        most = part.count("dynamic_hd")
+        mask = tile // patch
+        columns = math.ceil(image.width / tile)
+        rows = math.ceil(image.height / tile)
         if columns * rows > most:
             columns, rows = closest_ratio(image.height, image.width, tile, grids(1, most))
-        wide, high = tile * columns, tile * rows
-        across, down = wide / image.width, high / image.height
+        wide = tile * columns
+        high = tile * rows
+        across = wide / image.width
+        down = high / image.height
         free_wide = free_high = 0
         if across < down:
             free_high = high - int(image.height * across)

@@ -38,7 +38,8 @@ class Gemma4(TokenRule):
             each = part.count("audio_samples_per_token")
             tokens = -(-samples // each)
             return ItemTokens(tokens + 2, (f"{each:,} samples a token, 2 markers",))
-        frame, hop = part.count("frame_length"), part.count("hop_length")
+        frame = part.count("frame_length")
+        hop = part.count("hop_length")
         frames = max((samples + frame // 2 - (frame + 1)) // hop + 1, 0)
         tokens = frames
         for _ in range(2):  # two convolutions of stride 2
@@ -52,7 +53,8 @@ class Gemma4(TokenRule):
 
 def _pooled(height: int, width: int, part: SettingsPart) -> tuple[int, str]:
     """Tokens of the largest size of this shape within the budget."""
-    patch, pool = part.count("patch_size"), part.count("pooling_kernel_size")
+    patch = part.count("patch_size")
+    pool = part.count("pooling_kernel_size")
     most = part.count("max_soft_tokens")
     target = most * pool**2 * patch**2
     factor = math.sqrt(target / (height * width))
@@ -63,9 +65,11 @@ def _pooled(height: int, width: int, part: SettingsPart) -> tuple[int, str]:
         raise UnknownTokensError("the processor would resize the image to nothing")
     longest = most * side
     if not high:
-        high, wide = side, min(width // height * side, longest)
+        high = side
+        wide = min(width // height * side, longest)
     elif not wide:
-        high, wide = min(height // width * side, longest), side
+        high = min(height // width * side, longest)
+        wide = side
     tokens = (high // patch) * (wide // patch) // pool**2
     return tokens, (
         f"resized to {wide:,} x {high:,}: {wide // side} x {high // side} tokens of "

@@ -107,7 +107,8 @@ class SoundWindows(SoundsOnly):
 
     def frames(self, audio: AudioItem, settings: ProcessorSettings) -> int:
         part = settings.part("audio")
-        samples, hop = samples_of(audio, part), part.count("hop_length")
+        samples = samples_of(audio, part)
+        hop = part.count("hop_length")
         window = part.count("chunk_length") * part.count("sampling_rate")
         longest = settings.root.optional("max_audio_len", self.longest, least=1)
         most = longest // part.count("chunk_length")
@@ -176,7 +177,8 @@ class MossTranscribe(SoundsOnly):
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
-        samples, hop = samples_of(audio, part), part.count("hop_length")
+        samples = samples_of(audio, part)
+        hop = part.count("hop_length")
         merge = settings.root.count("audio_merge_size")
         window = part.count("chunk_length", most=MAX_SECONDS) * part.count("sampling_rate")
         windows, rest = divmod(samples, window)
@@ -200,7 +202,8 @@ class FunAsrNano(SoundsOnly):
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
-        samples, rate = samples_of(audio, part), part.count("sampling_rate")
+        samples = samples_of(audio, part)
+        rate = part.count("sampling_rate")
         window = rate * part.count("frame_length") // 1000
         shift = rate * part.count("frame_shift") // 1000
         if samples < window:
@@ -229,7 +232,8 @@ class Voxtral(SoundsOnly):
     stacked to the projector's width, after one marker (mistral-common writes them)."""
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
-        part, encoder = settings.part("audio"), settings.section("audio_config")
+        part = settings.part("audio")
+        encoder = settings.section("audio_config")
         seconds = part.count("chunk_length", most=MAX_SECONDS)
         windows = -(-samples_of(audio, part) // (seconds * part.count("sampling_rate")))
         stacked = encoder.optional("intermediate_size", 5120) // encoder.optional(

@@ -64,7 +64,8 @@ class SeenAndHeard(FramesShareBudget):
 
     def audio(self, audio: AudioItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("audio")
-        samples, each = samples_of(audio, part), part.count("hop_length") * 8
+        samples = samples_of(audio, part)
+        each = part.count("hop_length") * 8
         seconds = part.count("chunk_seconds" if part.says("chunk_seconds") else "chunk_length")
         piece = seconds * part.count("sampling_rate")
         windows, rest = divmod(samples, piece)

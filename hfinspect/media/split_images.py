@@ -54,7 +54,8 @@ def _grid(image: ImageItem, longest: int, square: int) -> tuple[int, int]:
     high, wide = _to_longest(image.height, image.width, longest)
     if max(high, wide) > _LONGEST:
         high, wide = _to_longest(high, wide, _LONGEST, even=False)
-    rows, columns = math.ceil(high / square), math.ceil(wide / square)
+    rows = math.ceil(high / square)
+    columns = math.ceil(wide / square)
     return (rows, columns) if rows > 1 or columns > 1 else (0, 0)
 
 
@@ -62,9 +63,11 @@ def _to_longest(high: int, wide: int, longest: int, *, even: bool = True) -> tup
     """The longer side as given, the other in proportion and even."""
     ratio = wide / high
     if wide >= high:
-        wide, high = longest, int(longest / ratio)
+        wide = longest
+        high = int(longest / ratio)
         high += high % 2 if even else 0
     else:
-        high, wide = longest, int(longest * ratio)
+        high = longest
+        wide = int(longest * ratio)
         wide += wide % 2 if even else 0
     return max(high, 1), max(wide, 1)

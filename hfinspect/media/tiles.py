@@ -89,7 +89,8 @@ class Cohere2Vision(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        tiles, step = 1, "1 tile"
+        tiles = 1
+        step = "1 tile"
         most = part.count("max_patches")
         if part.flag("crop_to_patches") and most > 1:
             tile = part.inner("size", "height")
@@ -110,7 +111,8 @@ class DeepseekOcr2(ImagesOnly):
     one separator."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, root = settings.part("image"), settings.root
+        part = settings.part("image")
+        root = settings.root
         patch = root.optional("patch_size", 16, least=1)
         ratio = root.optional("downsample_ratio", 4, least=1)
         overview = math.ceil(part.inner("size", "height") / patch / ratio) ** 2
@@ -137,7 +139,8 @@ class UnlimitedOcr(ImagesOnly):
     """Unlimited-OCR: as DeepSeek-OCR 2, with a token at the end of each row."""
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
-        part, root = settings.part("image"), settings.root
+        part = settings.part("image")
+        root = settings.root
         patch = root.optional("patch_size", 16, least=1)
         ratio = root.optional("downsample_ratio", 4, least=1)
         page = max(part.inner("size", "height"), part.inner("size", "width"))
@@ -157,7 +160,8 @@ class Ovis2(ImagesOnly):
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
         each = settings.root.optional("image_seq_length", 256, least=1)
-        most, tiles = part.count("max_patches"), 1
+        most = part.count("max_patches")
+        tiles = 1
         if part.flag("crop_to_patches") and most > 1:
             tile = part.inner("size", "height")
             if part.flag("use_covering_area_grid", default=True):
@@ -183,8 +187,10 @@ def _covering(image: ImageItem, tile: int, known: tuple[tuple[int, int], ...]) -
 
 def _shown(image: ImageItem, tile: int, rows: int, columns: int) -> float:
     """The share of the image's area that is left when each part is shrunk into a tile."""
-    high, wide = image.height // rows, image.width // columns
-    last_high, last_wide = image.height - (rows - 1) * high, image.width - (columns - 1) * wide
+    high = image.height // rows
+    wide = image.width // columns
+    last_high = image.height - (rows - 1) * high
+    last_wide = image.width - (columns - 1) * wide
     sides = [
         (last_wide if column == columns - 1 else wide, last_high if row == rows - 1 else high)
         for row in range(rows)
@@ -233,7 +239,8 @@ class GraniteDocling(ImagesOnly):
 
     def _most(self, image: ImageItem, part: SettingsPart) -> int:
         """``dense_max_patches`` for a page that is wide, or shrunk much by ``max_patches``."""
-        most, dense = part.count("max_patches"), part.optional("dense_max_patches", 0)
+        most = part.count("max_patches")
+        dense = part.optional("dense_max_patches", 0)
         scale, least, widest = (
             part.share(key) for key in ("dense_max_scale", "dense_min_aspect", "dense_max_aspect")
         )
@@ -256,9 +263,11 @@ class Lfm2VL(ImagesOnly):
 
     def image(self, image: ImageItem, settings: ProcessorSettings) -> ItemTokens:
         part = settings.part("image")
-        patch, ratio = part.count("encoder_patch_size"), part.count("downsample_factor")
+        patch = part.count("encoder_patch_size")
+        ratio = part.count("downsample_factor")
         factor = patch * ratio
-        least, most = part.count("min_image_tokens"), part.count("max_image_tokens")
+        least = part.count("min_image_tokens")
+        most = part.count("max_image_tokens")
         high, wide = within_budget(
             image.height, image.width, factor, least * factor**2, most * factor**2, any_ratio=True
         )
@@ -277,7 +286,8 @@ class Lfm2VL(ImagesOnly):
     @staticmethod
     def _tiles(image: ImageItem, part: SettingsPart, factor: int, most: int) -> tuple[int, int]:
         """(columns, rows) of an image of more pixels than the tolerance allows for one."""
-        fewest, largest = part.count("min_tiles"), part.count("max_tiles")
+        fewest = part.count("min_tiles")
+        largest = part.count("max_tiles")
         if not part.flag("do_image_splitting", default=True) or fewest == largest == 1:
             return 1, 1
         patch = part.count("encoder_patch_size")

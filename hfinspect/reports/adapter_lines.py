@@ -39,7 +39,8 @@ def _modules(derived: LowRank) -> Table:
     left = derived.modules[MAX_ROWS:]
     if left:
         name = f"{len(left):,} more kinds of modules"
-        count, size = sum(m.modules for m in left), sum(m.parameters for m in left)
+        count = sum(m.modules for m in left)
+        size = sum(m.parameters for m in left)
         rows.append((name, "", "", "", "", count, size))
     rows.append(
         ("sum", "", "", "", "", sum(m.modules for m in derived.modules), derived.parameters)

@@ -76,7 +76,8 @@ def replaced(text: str, block: str, name: str) -> str:
             expected="one of each, in this order",
             hint="remove them all; the block then goes to the end",
         )
-    before, after = "".join(lines[: begins[0]]), "".join(lines[ends[0] + 1 :])
+    before = "".join(lines[: begins[0]])
+    after = "".join(lines[ends[0] + 1 :])
     last = lines[ends[0]]
     return before + new + last[len(last.rstrip("\r\n")) :] + after
 
@@ -84,13 +85,18 @@ def replaced(text: str, block: str, name: str) -> str:
 def _marks(lines: list[str]) -> tuple[list[int], list[int], int]:
     """The lines that begin and that end a block, outside of code between fences; and the number of
     the line whose fence is never closed, 0 for none."""
-    begins, ends, fence, opened = [], [], "", 0
+    begins = []
+    ends = []
+    fence = ""
+    opened = 0
     for at, line in enumerate(lines):
         match = _FENCE.match(line)
         if match and not fence:
-            fence, opened = match[1], at + 1
+            fence = match[1]
+            opened = at + 1
         elif match and match[1].startswith(fence) and not line[match.end() :].strip():
-            fence, opened = "", 0
+            fence = ""
+            opened = 0
         elif not fence and _BEGIN.fullmatch(line):
             begins.append(at)
         elif not fence and _END.fullmatch(line):

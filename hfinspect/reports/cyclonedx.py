@@ -62,7 +62,8 @@ def render(results: Sequence[AuditResult | Failure]) -> str:
 
 
 def _model(result: AuditResult, ref: str) -> dict[str, Any]:
-    origin, inventory = result.origin, result.inventory
+    origin = result.origin
+    inventory = result.inventory
     component: dict[str, Any] = {
         "type": "machine-learning-model",
         "bom-ref": ref,

@@ -192,7 +192,8 @@ class MemoryCurves(Picture):
     def in_text(self) -> tuple[Block, ...]:
         from ..sizing.curves import value_at
 
-        curves, batch = self.curves.curves, self.curves.batches.index(self.batch)
+        curves = self.curves.curves
+        batch = self.curves.batches.index(self.batch)
         same = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
         first = (same or curves)[0]
         weights = first.weights

@@ -24,7 +24,8 @@ MAX_CELL = 32
 #: The same for groups of modules, whose parts follow below them.
 MAX_GROUP = 16
 #: Longest closed form in the summary: two lines of 60 columns; one of 80 where more is to be said.
-MAX_CLOSED, MAX_CLOSED_BEYOND = 92, 66
+MAX_CLOSED = 92
+MAX_CLOSED_BEYOND = 66
 #: More kinds of layers than this are shown as their sums alone, unless a depth was given.
 MAX_KINDS = 3
 #: All tables but that of the symbols leave out the same columns and are equally wide.
@@ -298,7 +299,8 @@ def _components(e: Explanation) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (s.component, _short(s.formula), s.weights, s.biases, s.value) for s in e.shares
     ]
-    weights, biases = sum(s.weights for s in e.shares), sum(s.biases for s in e.shares)
+    weights = sum(s.weights for s in e.shares)
+    biases = sum(s.biases for s in e.shares)
     rows.append(("total", "", weights, biases, e.parameters))
     return Table(
         columns, tuple(rows), title="By component", total=True, optional=("component_formula",)
@@ -381,7 +383,8 @@ def _rule_of_thumb(e: Explanation) -> str:
             )
         )
     rest = f" = {approximation.rest.text}" if approximation.rest else ""
-    rough, left = approximation.formula, f"{approximation.left_over:,}".replace("-", "−")
+    rough = approximation.formula
+    left = f"{approximation.left_over:,}".replace("-", "−")
     square = rough.text.rpartition("·")[2]
     return (
         f"{rough.text} = {rough.value:,} (attention of 4·{square}, MLPs of 8·{square}){error}; "

@@ -37,7 +37,8 @@ def details(memory: Memory) -> Iterator[Block]:
 def bar(memory: Memory) -> Iterator[Block]:
     from .drawings import StackedBar
 
-    main, weights = memory.main, memory.weights.per_device
+    main = memory.main
+    weights = memory.weights.per_device
     if main is None or weights is None or not main.total or main.workspace is None:
         return
     sizes = {

@@ -83,7 +83,8 @@ def _fill(component: str) -> str:
 
 
 def _pieces(shares: tuple[tuple[str, float], ...], width: int, height: int, kind: str = "") -> str:
-    rects, left = [], 0.0
+    rects = []
+    left = 0.0
     for name, share in shares:
         size = width * min(max(share, 0.0), 1.0)
         if size >= 0.2:

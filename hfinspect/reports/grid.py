@@ -13,9 +13,13 @@ from ..core.text import clean
 from .document import Block, Cell, Column, Picture, Table
 
 #: Bytes of all columns of up to ``MANY`` rows, and of a row beyond them; rows of one page.
-MAX_DATA, MANY, MAX_ROWS = 2_700_000, 10_000, 100_000
+MAX_DATA = 2_700_000
+MANY = 10_000
+MAX_ROWS = 100_000
 #: Characters of a cell, and of those that a column's width shows.
-MAX_CELL, LEAST_WIDTH, MOST_WIDTH = 400, 6, 44
+MAX_CELL = 400
+LEAST_WIDTH = 6
+MOST_WIDTH = 44
 #: Digits of a place in a list of values: what JSON and HTML leave as it is.
 CODES = "".join(chr(code) for code in range(35, 127) if chr(code) not in "&'<>\\")
 #: Rows for who has no scripts.

@@ -29,12 +29,15 @@ from .treemap import Tile, tiles_of
 from .treemap_layout import Box
 
 #: Characters of a name, and of a sentence.
-MAX_NAME, MAX_TEXT = 240, 2000
+MAX_NAME = 240
+MAX_TEXT = 2000
 #: Rows of a table; the rest is counted.
 MAX_ROWS = 400
 #: Bytes of the blocks, of what the script draws from, and of the JSON form: with script and style a
 #: page stays below 300 kB whatever it is about.
-MAX_BODY, MAX_DATA, MAX_FORM = 130_000, 60_000, 60_000
+MAX_BODY = 130_000
+MAX_DATA = 60_000
+MAX_FORM = 60_000
 #: A letter of a formula, between what a formula has around it.
 _LETTER = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z](?:_[A-Za-z0-9]+)?(?![A-Za-z0-9_])")
 _SIGNS = "·×+−/=()⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -51,7 +54,8 @@ def render(document: Document, form: Mapping[str, Any] | None = None, command: s
     data = page.data()
     content, left = shortened(form, MAX_FORM) if form else (None, ())
     grids = any(isinstance(block, Grid) for block in page.blocks)
-    style, script = _style(), _script("grid" if grids else "page")
+    style = _style()
+    script = _script("grid" if grids else "page")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -92,7 +96,8 @@ def _machine(text: str | None, left: Sequence[str]) -> str:
 
 @cache
 def _style() -> str:
-    light, dark = variables("light"), variables("dark")
+    light = variables("light")
+    dark = variables("dark")
     text = (files(__package__) / "page" / "page.css").read_text(encoding="utf-8")
     head = f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
     return f"{head}\n{text}"
@@ -179,7 +184,8 @@ class _Page:
 
     def _chapter(self, chapter: Chapter) -> str:
         inner = "".join(self.block(block) for block in chapter.blocks)
-        name, title = chapter.name, _text(chapter.title)
+        name = chapter.name
+        title = _text(chapter.title)
         if chapter.folded:
             return (
                 f'<section id="{name}"><details><summary><h2>{title}</h2></summary>\n{inner}'
@@ -225,7 +231,8 @@ class _Page:
         shown_text = clean(text.replace("\N{NO-BREAK SPACE}", " "), MAX_TEXT)
         if not self.letters:
             return escape(shown_text, quote=True)
-        parts, at = [], 0
+        parts = []
+        at = 0
         for match in _FORMULA.finditer(shown_text):
             parts.append(escape(shown_text[at : match.start()], quote=True))
             parts.append(self._formula(match[0]))
@@ -374,7 +381,8 @@ def _swatch(ink: str) -> str:
 def _bar(cell: Any) -> str:
     """A bar of at most 120 pixels, in pieces or in one."""
     shares = cell if isinstance(cell, tuple) else (("other", cell),) if cell else ()
-    rects, left = [], 0.0
+    rects = []
+    left = 0.0
     for name, share in shares:
         width = 120 * min(max(share, 0.0), 1.0)
         if width >= 0.1:
@@ -389,7 +397,9 @@ def _bar(cell: Any) -> str:
 
 
 def _stacked(block: StackedBar) -> str:
-    rects, legend, left = [], [], 0.0
+    rects = []
+    legend = []
+    left = 0.0
     for name, share, text in block.shares:
         rects.append(
             f'<rect x="{100 * left:.4g}%" width="{100 * share:.4g}%" height="34" '
@@ -407,7 +417,8 @@ def _stacked(block: StackedBar) -> str:
 
 def _treemap(block: Treemap) -> str:
     """A picture for who has no scripts, in whose place the script draws one that can be used."""
-    width, height = 1000, 420
+    width = 1000
+    height = 420
     tiles = "".join(map(_tile, tiles_of(block, Box(0, 0, width, height))))
     rest = f'<p class="note">{_text(block.rest)}</p>' if block.rest else ""
     return (

@@ -44,7 +44,8 @@ _ESCAPES = {
 _DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPERSCRIPTS = str.maketrans(_DIGITS, "0123456789")
 #: A letter of a formula with its subscript, and an exponent.
-_SUBSCRIPT, _EXPONENT = re.compile(r"([A-Za-z])_([a-z0-9]+)"), re.compile(f"[{_DIGITS}]+")
+_SUBSCRIPT = re.compile(r"([A-Za-z])_([a-z0-9]+)")
+_EXPONENT = re.compile(f"[{_DIGITS}]+")
 _OPERATORS = str.maketrans({"·": r" \cdot ", "×": r" \times ", "−": "-", "\N{NO-BREAK SPACE}": "~"})
 _FORMULA = re.compile(rf"[A-Za-z0-9_ ,·×−+/()={_DIGITS}]*")
 

@@ -55,7 +55,8 @@ def quantized(quantization: Quantization) -> str:
         text += f" ({quantization.scheme})"
     if quantization.effective_bits is None:
         return text if quantization.packed_parameters is not None else f"{text}, bits unknown"
-    weight, effective = ratio(quantization.weight_bits), ratio(quantization.effective_bits)
+    weight = ratio(quantization.weight_bits)
+    effective = ratio(quantization.effective_bits)
     text += f", {weight} bits per weight"
     if effective != weight:
         text += f", {effective} with scales and tables"
@@ -85,7 +86,8 @@ def adapter(adapter: Adapter, parameters: int | None) -> Iterator[tuple[str, str
 
 def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What the weight file says of itself, on one line."""
-    contents, shown = inspection.contents, {_FACT.get(key, key) for key in inspection.facts.known}
+    contents = inspection.contents
+    shown = {_FACT.get(key, key) for key in inspection.facts.known}
     texts = [
         f"{label} {_plain(contents[key])}"
         for key, label in _CONTENTS
@@ -98,7 +100,8 @@ def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
 def _plain(value: object) -> str:
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(item, int) for item in value):
-            least, most = min(value), max(value)
+            least = min(value)
+            most = max(value)
             return str(least) if least == most else f"{least} to {most}"
         return listed([str(item) for item in value])
     return f"{value:,}" if type(value) is int else str(value)

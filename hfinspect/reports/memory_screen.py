@@ -125,7 +125,8 @@ def answer(memory: Memory) -> str:
     """The verdict in a sentence, or without a device what the model takes."""
     if _is_training(memory):
         return _training_answer(memory)
-    main, verdict = memory.main, memory.verdict
+    main = memory.main
+    verdict = memory.verdict
     if main is None or main.total is None:
         return _limited_answer(memory)
     needs = f"{byte_size(main.total)} at {_tokens(memory)}"
@@ -152,9 +153,11 @@ def _at_first(memory: Memory) -> str:
 
 def _limited_answer(memory: Memory) -> str:
     """Where the sum is not known exactly: the verdict and the limit that decided it."""
-    context, verdict = memory.weights.per_device, memory.verdict
+    context = memory.weights.per_device
+    verdict = memory.verdict
     if verdict is None:
-        card, widest = memory.smallest_card, " at float32" if context is None else ""
+        card = memory.smallest_card
+        widest = " at float32" if context is None else ""
         where = f"; smallest card that fits{widest}: {card}" if card else ""
         unknown = f"weights unknown: {memory.weights.unknown}"
         return (unknown if context is None else f"{byte_size(context)} of weights") + where
@@ -203,7 +206,8 @@ def _inference(memory: Memory, *, full: bool) -> Iterator[Block]:
 
 
 def _more(memory: Memory) -> str:
-    limit, main = memory.own_context, memory.main
+    limit = memory.own_context
+    main = memory.main
     if limit and main is not None and main.context > limit:
         return f"+ the card has room for more than the {main.context:,} tokens"
     return (

@@ -53,8 +53,11 @@ def lay_out(memories: Sequence[Memory]) -> Document:
 
 
 def _row(memory: Memory, columns: set[str]) -> tuple[Cell, ...]:
-    count, weights = memory.weights.parameters, memory.weights.nbytes
-    cache, main, training = memory.cache, memory.main, memory.training
+    count = memory.weights.parameters
+    weights = memory.weights.nbytes
+    cache = memory.cache
+    main = memory.main
+    training = memory.training
     total = memory.total if training is None else training.least
     shown = "unknown" if total is None else byte_size(total)
     if training is None and (main is None or total is None) and memory.verdict is not None:

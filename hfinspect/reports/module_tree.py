@@ -47,7 +47,8 @@ class ModuleTrees(JsonDocument):
 def lay_out(title: str, trees: ModuleTrees) -> Document:
     """A tree for each part, below what was changed and above the notes; csv takes the modules as
     rows."""
-    parts, changes = trees.parts, tuple(("changed", str(one)) for one in trees.overrides)
+    parts = trees.parts
+    changes = tuple(("changed", str(one)) for one in trees.overrides)
     blocks: list[Block] = [Facts(changes)] if changes else []
     total = sum(part.branches[0].parameters for part in parts if part.branches)
     rows: list[tuple[Cell, ...]] = []
@@ -69,7 +70,8 @@ def lay_out(title: str, trees: ModuleTrees) -> Document:
 def _row(part: str, branch: Branch, total: int) -> tuple[Cell, ...]:
     path = "/".join(filter(None, (part, branch.path))) or "."
     share = branch.parameters / total if total else None
-    times, depth = branch.times, branch.depth
+    times = branch.times
+    depth = branch.depth
     return (path, branch.class_name, branch.detail, times, depth, branch.parameters, share)
 
 

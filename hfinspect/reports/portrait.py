@@ -25,16 +25,19 @@ from .tokenizer_screen import tokenizer_blocks
 
 #: Tiles and rows of tensors; the smallest are counted together. No model that repeats a layer has
 #: so many; one page of 300 kB holds them.
-MAX_LEAVES, MAX_ROWS = 240, 300
+MAX_LEAVES = 240
+MAX_ROWS = 300
 #: Lists of layers that are drawn, and kinds of layers of one list.
-MAX_STACKS, MAX_KINDS = 8, 40
+MAX_STACKS = 8
+MAX_KINDS = 40
 #: Characters of config.json that a page holds.
 MAX_CONFIG = 16_000
 #: What the tiles of tensors are called that the class does not hold.
 BEYOND = "beyond"
 
 #: A list of plain values over several lines; a string of JSON has no line breaks of its own.
-_FLAT_LIST, _BREAK = re.compile(r"\[\n\s*([^\[\]{}]*?)\n\s*\]"), re.compile(r"\n\s*")
+_FLAT_LIST = re.compile(r"\[\n\s*([^\[\]{}]*?)\n\s*\]")
+_BREAK = re.compile(r"\n\s*")
 
 _COMPONENTS = {component.value: i for i, component in enumerate(Component)}
 
@@ -266,7 +269,8 @@ def _chapters_of_parts(portrait: Portrait) -> list[Chapter]:
     declared = {member.name: member for member in portrait.inspection.members}
     chapters = []
     for at, part in enumerate(portrait.parts):
-        member, inspection = declared[part.name], part.inspection
+        member = declared[part.name]
+        inspection = part.inspection
         kind = (member.declared or member.architecture or "").rpartition(".")[2]
         blocks: list[Block] = []
         if inspection is not None:

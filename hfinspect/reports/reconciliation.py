@@ -42,7 +42,8 @@ def measured_blocks(e: Explanation) -> list[Block]:
     derived = {share.component: share.value for share in e.shares}
     rows = []
     for name in dict.fromkeys((*derived, *measurement.components)):
-        mine, theirs = derived.get(name, 0), measurement.components.get(name, 0)
+        mine = derived.get(name, 0)
+        theirs = measurement.components.get(name, 0)
         if mine or theirs != 0:
             rows.append((name, mine, theirs, None if theirs is None else theirs - mine))
     total = measurement.parameters

@@ -66,7 +66,8 @@ def _needed(row: Mapping[str, Cell], sizes: Mapping[str, int]) -> Cell:
     whose need has no limit its weights."""
     if row.get("fits") is None:
         return None
-    card, total = sizes.get(str(row.get("smallest_card"))), row.get("memory_total")
+    card = sizes.get(str(row.get("smallest_card")))
+    total = row.get("memory_total")
     if card is not None:
         return card
     if not isinstance(total, int):
@@ -143,7 +144,8 @@ def _round(text: str) -> str:
 
 def _bins(values: Sequence[int]) -> list[tuple[int, int]]:
     """Ranges between round bounds that hold every value, none empty at the ends."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     inner = [bound for bound in _BOUNDS if low < bound <= high]
     first = max((bound for bound in _BOUNDS if bound <= low), default=0)
     last = next((bound for bound in _BOUNDS if bound > high), high + 1)

@@ -39,7 +39,8 @@ def lay_out(answers: EngineAnswers, *, drawn: bool = False) -> Document:
 
 def _in_public(answers: EngineAnswers, blocks: list[Block]) -> list[Block]:
     """For a page, which others see: without the way to a folder of this machine."""
-    target, short = answers.target, answers.origin.short_name
+    target = answers.target
+    short = answers.origin.short_name
     if not Path(target).is_absolute():
         return blocks
     return [

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from .drawings import Stretch, sized
 from .palette import ink_of
 
-_WIDTH, _HEIGHT = 1000, 96
+_WIDTH = 1000
+_HEIGHT = 96
 #: Of more layers equal neighbours are one column.
 _MAX_COLUMNS = 160
 
@@ -29,7 +30,8 @@ def strip_svg(name: str, stretches: Sequence[Stretch], unit: str) -> str:
         for component, size in stretch.components.items():
             height = size / most * _HEIGHT
             if height >= 0.4:
-                x, w = first * step, count * step - gap
+                x = first * step
+                w = count * step - gap
                 paths.setdefault(ink_of(component), []).append(
                     f"M{x:.1f} {bottom:.1f}v{-height:.1f}h{w:.1f}v{height:.1f}z"
                 )

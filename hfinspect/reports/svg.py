@@ -13,11 +13,13 @@ from .palette import PART, ink_of, patterns, variables
 from .treemap import HEAD, Tile, tiles_of
 from .treemap_layout import Box
 
-WIDTH, HEIGHT = 800, 400
+WIDTH = 800
+HEIGHT = 400
 #: Where the tiles are; above them title and bar, below them the legend.
 _AREA = Box(12, 78, 776, 282)
 #: Height of a line of the legend, and the least share of a component that it names.
-_LINE, _LEAST = 17, 0.0005
+_LINE = 17
+_LEAST = 0.0005
 #: Width of a character of 12 pixels, a little more than that of most.
 _CHAR = 6.7
 #: Tiles that are drawn: more are too small to see, and the picture stays below 15 kB.
@@ -46,7 +48,8 @@ def render(document: Document) -> str:
         ink_of(name) for name in (*(p[0] for p in shares), *(t.node.component for t in tiles))
     )
     style = _STYLE.format(light=variables("light", used), dark=variables("dark", used))
-    title, summary = _text(document.title, 90), _text(document.summary, 110)
+    title = _text(document.title, 90)
+    summary = _text(document.summary, 110)
     about = _text(_described(document, shares), 900)
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     parts = [

@@ -25,9 +25,11 @@ from .document import (
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
 #: Where the summary of a report begins, if the title is shorter; and the least space before it.
-_SUMMARY_COLUMN, _GAP = 41, 3
+_SUMMARY_COLUMN = 41
+_GAP = 3
 #: Spaces between two columns, and what is added to a header: as tabulate has it.
-_BETWEEN, _HEADER_PADDING = 2, 2
+_BETWEEN = 2
+_HEADER_PADDING = 2
 _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
 
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
@@ -77,7 +79,8 @@ class Canvas:
 def render(document: Document, canvas: Canvas | None = None) -> str:
     """The document as text, without a final newline. Columns that had no room are named in the
     last line."""
-    canvas, blocks = canvas or Canvas(), document.in_text
+    canvas = canvas or Canvas()
+    blocks = document.in_text
     shapes = _shapes(tables := [block for block in blocks if isinstance(block, Table)], canvas)
     parts = [_title(document, canvas)] if document.title else []
     parts.extend(
@@ -94,7 +97,8 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
 
 def _title(document: Document, canvas: Canvas) -> str:
     """The title, and the summary right of it or, where there is no room, below it."""
-    title, summary = clean(document.title), clean(document.summary)
+    title = clean(document.title)
+    summary = clean(document.summary)
     title = shortened(title, canvas.width) if canvas.cuts else title
     column = max(len(title) + _GAP, _SUMMARY_COLUMN)
     column = min(column, max(canvas.text_width - len(summary), len(title) + _GAP))
@@ -373,7 +377,8 @@ def _aligned(
         max(seen_length(header) + padding, *map(seen_length, cells), 0)
         for header, *cells in zip(headers, *rows, strict=True)
     ]
-    rule, gap = ["-" * width for width in widths], " " * between
+    rule = ["-" * width for width in widths]
+    gap = " " * between
     return [
         gap.join(
             cell.rjust(room) if _align(column) == "right" else cell.ljust(room)
@@ -423,12 +428,15 @@ def bar(share: float | Pieces, canvas: Canvas) -> str:
 
 def _owner(shares: Pieces, place: int) -> str:
     """The piece that takes most of one character of a bar."""
-    start, best, most = 0.0, "", -1.0
+    start = 0.0
+    best = ""
+    most = -1.0
     for name, share in shares:
         end = start + share * _BAR
         covered = min(end, place + 1) - max(start, place)
         if share > 0 and covered > most:
-            best, most = name, covered
+            best = name
+            most = covered
         start = end
     return best
 

@@ -72,7 +72,8 @@ def _findings(facts: TokenizerFacts) -> Iterator[Paragraph]:
 
 def _vocabulary(tokens: Vocabulary) -> Iterator[tuple[str, str]]:
     if tokens.kind or tokens.tokenizer_class:
-        kind, by_class = tokens.kind or "", clean(tokens.tokenizer_class or "", _TOKEN)
+        kind = tokens.kind or ""
+        by_class = clean(tokens.tokenizer_class or "", _TOKEN)
         yield "kind", clean(", ".join(filter(None, (kind, by_class))))
     yield "tokens", ", ".join(_tokens(tokens))
     if tokens.types:

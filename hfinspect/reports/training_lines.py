@@ -93,7 +93,8 @@ def _sum(training: Training) -> Table:
     ]
     if training.activations is None:
         rows.append(("activations", "unknown", "unknown", ""))
-    total, step = training.total, training.step
+    total = training.total
+    step = training.step
     shown = training.least if total is None else total
     if step is not None and shown == training.states_nbytes + step.nbytes:
         name = f"{step.name} (instead of activations and logits)"

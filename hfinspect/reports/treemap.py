@@ -62,14 +62,17 @@ def _join(node: TreemapNode) -> None:
     while len(node.children) == 1 and node.kind != "part":
         (child,) = node.children.values()
         glue = " " if node.kind == "group" else " · "
-        node.label, node.children = f"{node.label}{glue}{child.label}", child.children
+        node.label = f"{node.label}{glue}{child.label}"
+        node.children = child.children
         node.kind = node.kind if node.kind == "component" else child.kind
     for child in node.children.values():
         _join(child)
 
 
 #: Pixels of a label, and the least sides of a tile that is drawn, and of one with parts in it.
-HEAD, LEAST, LEAST_INNER = 15.0, 3.0, 40.0
+HEAD = 15.0
+LEAST = 3.0
+LEAST_INNER = 40.0
 
 
 def tiles_of(treemap: Treemap, box: Box, measure: int = 0, depth: int = 3) -> Iterator[Tile]:

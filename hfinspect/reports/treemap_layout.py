@@ -18,7 +18,8 @@ class Box(NamedTuple):
 
     def inner(self, edge: float, head: float = 0.0) -> "Box":
         """What is left within an edge, below a head."""
-        width, height = max(self.w - 2 * edge, 0.0), max(self.h - 2 * edge - head, 0.0)
+        width = max(self.w - 2 * edge, 0.0)
+        height = max(self.h - 2 * edge - head, 0.0)
         return Box(self.x + edge, self.y + edge + head, width, height)
 
 
@@ -34,21 +35,25 @@ def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
     while waiting:
         side = min(box.w, box.h)
         count, area = _row([sizes[i] * scale for i in waiting], side)
-        row, waiting = waiting[:count], waiting[count:]
+        row = waiting[:count]
+        waiting = waiting[count:]
         box = _place_row(row, [sizes[i] * scale for i in row], area, box, boxes)
     return boxes
 
 
 def _row(areas: Sequence[float], side: float) -> tuple[int, float]:
     """How many of the areas make the best row along a side, and their sum."""
-    total, best = 0.0, float("inf")
+    total = 0.0
+    best = float("inf")
     for count, area in enumerate(areas):
         grown = total + area
-        longest, shortest = areas[0], area
+        longest = areas[0]
+        shortest = area
         worst = max(side**2 * longest / grown**2, grown**2 / (side**2 * shortest))
         if worst > best:
             return count, total
-        total, best = grown, worst
+        total = grown
+        best = worst
     return len(areas), total
 
 

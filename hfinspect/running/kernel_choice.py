@@ -30,7 +30,9 @@ _COMPRESSED: Final = {
 def kernel_format(subject: Subject) -> str | None:
     """The format of the packed linear layers, as vLLM lists kernels for it; None where it has no
     such list."""
-    method, declared, scheme = subject.method, subject.declared, subject.scheme
+    method = subject.method
+    declared = subject.declared
+    scheme = subject.scheme
     if method in ("awq", "gptq"):
         return "wna16"
     if method in ("fp8", "mxfp8"):

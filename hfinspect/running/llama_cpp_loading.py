@@ -42,7 +42,8 @@ class LlamaCppLoader(Loader):
         return Check(NO, f"its converter has no class {architecture}")
 
     def of_packing(self, subject: Subject) -> Check:
-        method, lists = subject.method, self.lists
+        method = subject.method
+        lists = self.lists
         if not method or subject.is_gguf or subject.is_pipeline:
             return PASSED
         if method not in lists["methods"]:

@@ -78,7 +78,8 @@ class MlxLm(Loader):
 
     def _server(self, subject: Subject, server: str, sized: Memory, tokens: int) -> LaunchLine:
         """With what the card leaves for keys and values, of so many sequences at once."""
-        batch, device = subject.options.batch, sized.device
+        batch = subject.options.batch
+        device = sized.device
         because = [why_tokens(subject, sized, tokens)]
         flags = [
             f"--decode-concurrency {batch} --prompt-concurrency {batch}",

@@ -30,7 +30,8 @@ class ServerLoader(Loader):
     # ---- the class
 
     def of_class(self, subject: Subject) -> Check:
-        name, architecture = f"{self.label} {self.version}", subject.architecture
+        name = f"{self.label} {self.version}"
+        architecture = subject.architecture
         if subject.is_pipeline:
             return Check(*self._of_pipeline(subject))
         if not architecture:
@@ -103,14 +104,16 @@ class ServerLoader(Loader):
     # ---- the card
 
     def of_card(self, subject: Subject) -> Check:
-        name, known = f"{self.label} {self.version}", self.method_of(subject)
+        name = f"{self.label} {self.version}"
+        known = self.method_of(subject)
         if subject.maker == "apple":
             return self.of_apple()
         if subject.maker == "amd":
             if subject.method and known not in self.lists["rocm"]:
                 return Check(NO, f"{name} has no {subject.method} on AMD's cards")
             return PASSED
-        capability, least = subject.capability, self.lists["methods"].get(known)
+        capability = subject.capability
+        least = self.lists["methods"].get(known)
         if not subject.method or capability is None or least is None or capability >= least:
             return PASSED
         card = subject.card.name if subject.card else ""

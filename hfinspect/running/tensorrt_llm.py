@@ -87,10 +87,12 @@ class TensorRtLlm(Loader):
 
     def _refused(self, subject: Subject) -> str:
         """Why a packing of a method that it reads is refused; empty where it is not."""
-        declared, method = subject.declared, subject.method
+        declared = subject.declared
+        method = subject.method
         if method == "gptq":
             supported = self.lists["gptq"]
-            bits, group = declared.integer("bits"), declared.integer("group_size")
+            bits = declared.integer("bits")
+            group = declared.integer("group_size")
             if bits not in supported["bits"] or group not in supported["groups"]:
                 sizes = " or ".join(map(str, supported["groups"]))
                 return f"it takes GPTQ of 4 bits in groups of {sizes}, and this has {bits}, {group}"
@@ -107,7 +109,8 @@ class TensorRtLlm(Loader):
     def _packing(self, subject: Subject) -> str | None:
         """What its page calls the packing; empty where the page has no such column, None where
         that is not known."""
-        method, declared = subject.method, subject.declared
+        method = subject.method
+        declared = subject.declared
         if method == "gptq":
             return "W4A16 GPTQ"
         if method == "fp8":
@@ -124,7 +127,8 @@ class TensorRtLlm(Loader):
     def of_card(self, subject: Subject) -> Check:
         if subject.maker in ("amd", "apple", "other"):
             return Check(NO, "it runs on NVIDIA's cards alone")
-        capability, cards = subject.capability, self.lists["cards"]
+        capability = subject.capability
+        cards = self.lists["cards"]
         if capability is None:
             return PASSED
         card = subject.card.name if subject.card else ""
@@ -166,7 +170,8 @@ class TensorRtLlm(Loader):
         return memory if isinstance(memory, Memory) else sized
 
     def _settings(self, subject: Subject, sized: Memory) -> tuple[list[str], list[str]]:
-        flags, because = [], []
+        flags = []
+        because = []
         tokens = tokens_of(subject, sized)
         if tokens is not None:
             if tokens != sized.own_context and subject.options.context is None:

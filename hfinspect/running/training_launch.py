@@ -34,7 +34,8 @@ _MIXED: Final = {"mixed": "bf16", "amp": "bf16", "bf16": "no", "fp32": "no"}
 
 def training_launches(subject: Subject) -> tuple[tuple[TrainingLaunch, ...], str]:
     """The ways, or why there is none. Raises UsageError for options that are not possible."""
-    options, device = subject.options, subject.device
+    options = subject.options
+    device = subject.device
     count = max(options.gpus, 1 if device is None else device.count)
     sums: dict[int, Memory] = {}
     for stage in _STAGES:
@@ -84,7 +85,9 @@ def _training_launch(
             offload = offloaded(sums[stage], subject.device.nbytes)
         if offload is None:
             return TrainingLaunch(framework, None, least, fits=False)
-        fits, least, why = None, offload.least, _why_away(offload, count)
+        fits = None
+        least = offload.least
+        why = _why_away(offload, count)
     if framework == "FSDP":
         return TrainingLaunch(framework, LaunchLine(_fsdp(subject, count, stage), why), least, fits)
     file = config_text(subject.options, stage, offload)

@@ -318,7 +318,9 @@ class Dataset:
         """A part of ``parts`` as the bytes of its file; they may come in any order."""
         part = self._open[number]
         parquet.write_bytes(data, self._part_path(self._first + number))
-        part.failures, part.missing, part.is_written = failures, 0, True
+        part.failures = failures
+        part.missing = 0
+        part.is_written = True
         self._write_whole()
 
     def finish(self) -> None:

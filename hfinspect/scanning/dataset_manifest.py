@@ -91,7 +91,9 @@ def read_manifest(path: Path) -> Manifest | None:
 def _manifest(form: Any) -> Manifest:
     """Raises ValueError, TypeError or KeyError for another form."""
     place = form["next"]
-    cursor, query, columns = place["cursor"], form["query"], form["columns"]
+    cursor = place["cursor"]
+    query = form["query"]
+    columns = form["columns"]
     texts = isinstance(columns, dict) and all(isinstance(kind, str) for kind in columns.values())
     if (
         form["version"] != VERSION

@@ -302,7 +302,8 @@ def run(
     raised: deque[tuple[int, Any, Exception]] = deque()
     ended: SimpleQueue[Future[R]] = SimpleQueue()
     results: dict[int, R] = {}
-    submitted, yielded = 0, 0
+    submitted = 0
+    yielded = 0
     source = iter(items)
     exhausted = False
     try:

@@ -54,7 +54,8 @@ def _write(rows: Iterable[ScanRow], sink: object, types: Mapping[str, str]) -> N
     import pyarrow
     import pyarrow.parquet
 
-    schema, rest = _schema(types), iter(rows)
+    schema = _schema(types)
+    rest = iter(rows)
     with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
         while batch := list(islice(rest, ROWS)):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema))

@@ -108,7 +108,8 @@ def _checked(rows: list[ScanRow], part: Path) -> Iterator[ScanRow]:
 
 
 def _json_lines(path: Path, first: bytes) -> RowFile:
-    row, notes = _json_row(path, 1, first), list[str]()
+    row = _json_row(path, 1, first)
+    notes = list[str]()
     rows = (_json_row(path, number, raw) for number, raw in _whole_lines(path, notes))
     return RowFile(tuple(row), rows, notes)
 

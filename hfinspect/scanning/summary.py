@@ -54,7 +54,8 @@ class _ByValue:
 
     def __init__(self) -> None:
         self.values: dict[str, list[int]] = {}
-        self.others, self.without = [0, 0], [0, 0]
+        self.others = [0, 0]
+        self.without = [0, 0]
 
     def add(self, value: str | None, parameters: int) -> None:
         if not value:
@@ -90,7 +91,8 @@ class _Total:
         self.counted = self.parameters = 0
         self.sized = self.nbytes = 0
         self.failures: dict[str, int] = {}
-        parameters, by_hub = "parameters", "hub_reported_parameters"
+        parameters = "parameters"
+        by_hub = "hub_reported_parameters"
         self.by_hub = by_hub in self.columns and parameters not in self.columns
         self.components = [name for name in _COMPONENTS if name in self.columns]
         self.sizes = [[0, 0, *(0 for _ in self.components)] for _ in SIZES]
@@ -175,7 +177,8 @@ class _Total:
             for (low, high), sums in zip(pairwise((*CONTEXTS, None)), self.contexts, strict=True)
             if low is not None
         )
-        others, without = RowGroup("others", 0, 0), RowGroup("none", *self.no_context)
+        others = RowGroup("others", 0, 0)
+        without = RowGroup("none", *self.no_context)
         return RowGroups("context", groups, len(groups), False, others, without)
 
 

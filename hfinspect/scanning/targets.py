@@ -97,7 +97,8 @@ def shard_numbers(text: str) -> tuple[int, int]:
     number, _, count = text.partition("/")
     if not (number.isdecimal() and count.isdecimal() and len(text) < 14):
         raise UsageError(f"shard {text!r}", "is malformed", expected="K/N, as in 3/16")
-    k, n = int(number), int(count)
+    k = int(number)
+    n = int(count)
     if not 1 <= k <= n:
         raise UsageError(f"shard {text}", "does not exist", expected=f"1/{n} to {n}/{n}")
     return k, n

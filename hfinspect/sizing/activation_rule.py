@@ -18,7 +18,8 @@ _HEADS: Final = tuple(
 #: Functions that keep their input alone; gelu_new is a formula of many steps, relu keeps its
 #: output.
 _PLAIN: Final = frozenset({"silu", "swish", "gelu", "gelu_pytorch_tanh"})
-_RELU, _GELU_NEW = frozenset({"relu"}), frozenset({"gelu_new"})
+_RELU = frozenset({"relu"})
+_GELU_NEW = frozenset({"gelu_new"})
 _ACTIVATIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         **dict.fromkeys(("gpt2", "phi"), _GELU_NEW),
@@ -101,7 +102,8 @@ def rule_name(
     known: Iterable[str],
 ) -> tuple[str, str]:
     """(the rule's name, why there is none): one of them is empty. ``known`` are all names."""
-    kind, names = prediction.model_type or "unknown", set(known)
+    kind = prediction.model_type or "unknown"
+    names = set(known)
     recorded = sorted({name.split()[0] for name in names})
     if kind not in recorded or not prediction.architecture.endswith(_HEADS):
         return "", (

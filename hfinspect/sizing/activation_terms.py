@@ -10,7 +10,10 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
     which may turn with the position. Frozen matrices that are cast for one step are rows · columns.
     """
     h, a, g, d, inner, s, b, r = (z[name] for name in "hagdIsbr")
-    t, q, kv, vocab = s * b, a * d, g * d, z["V"]
+    t = s * b
+    q = a * d
+    kv = g * d
+    vocab = z["V"]
     terms = {
         "th": t * h,
         "tQ": t * q,
@@ -50,7 +53,8 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
         "rqkv": r * (q + 2 * kv),
     }
     if "E" in z:
-        k, experts = z["k"], z["E"]
+        k = z["k"]
+        experts = z["E"]
         terms |= {
             "tk": t * k,
             "tkh": t * k * h,
@@ -66,7 +70,8 @@ def products(z: Mapping[str, int]) -> dict[str, int]:
             "rE": r * experts,
         }
     if "e" in z:
-        u, wide = z["e"] * b, z["J"]
+        u = z["e"] * b
+        wide = z["J"]
         terms |= {
             "uh": u * h,
             "uQ": u * q,

@@ -160,7 +160,8 @@ def _layers(
 
 def usual_attention(prediction: Prediction) -> str:
     """What transformers takes where nothing else is said: SDPA where the type has it."""
-    kind, rules = prediction.model_type, _rules()
+    kind = prediction.model_type
+    rules = _rules()
     has_sdpa = any(name.startswith(f"{kind} sdpa ") for name in rules)
     return "eager" if not has_sdpa and f"{kind} eager bf16" in rules else "sdpa"
 
@@ -265,7 +266,8 @@ def _formula(rule: Mapping[str, int]) -> str:
 
 def _sizes(prediction: Prediction, config: Mapping[str, Any]) -> _Sizes | None:
     """Sizes as the tree has them."""
-    blocks, heads = decoder_blocks(prediction.root), attention_heads(prediction, config)
+    blocks = decoder_blocks(prediction.root)
+    heads = attention_heads(prediction, config)
     if heads is None or not blocks:
         return None
     rows = _rows(blocks[0])

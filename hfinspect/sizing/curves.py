@@ -151,7 +151,8 @@ def _of_engine(
     every = engine_layers(inspection, prediction.root, engine, images=request.crosses)
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
     sized = sizer(inspection, prediction, every, memory.weights, request)
-    weights, cache = sized.fullest_weights, sized.cache_request
+    weights = sized.fullest_weights
+    cache = sized.cache_request
     layers = [divided(layer, request.parallel.tensor, inspection) for layer in every]
     sums = [[(n, engine.workspace(sized.limit, n, batch)) for n in contexts] for batch in batches]
     if None in (one for line in sums for _, one in line):
@@ -252,7 +253,9 @@ def corners(points: Sequence[tuple[int, int]]) -> Corners:
 
 def _straight(points: Sequence[tuple[int, int]], a: int, b: int, c: int) -> bool:
     """Whether three points are on one line."""
-    (x0, y0), (x1, y1), (x2, y2) = points[a], points[b], points[c]
+    (x0, y0) = points[a]
+    (x1, y1) = points[b]
+    (x2, y2) = points[c]
     return (y1 - y0) * (x2 - x0) == (y2 - y0) * (x1 - x0)
 
 

@@ -59,7 +59,8 @@ def usual_card(
     """The smallest usual card that holds the most that it may need, where limits are all that is
     known; None where nothing limits it, and under engines whose steps differ from card to card."""
     sizes = [case.most for case in _cases(memory, inspection, request, at_width)]
-    known, engine = [size for size in sizes if size is not None], request.engine
+    known = [size for size in sizes if size is not None]
+    engine = request.engine
     if len(known) < len(sizes):
         return None
     name = smallest_card(lambda card: max(known) <= engine.usable(card.nbytes))
@@ -158,7 +159,8 @@ def _why(memory: Memory, inspection: Inspection, request: MemoryRequest) -> str:
 def _training(memory: Memory, inspection: Inspection, request: MemoryRequest) -> Verdict:
     """A step of training, between ``training_limits``."""
     assert request.device is not None
-    capacity, training = request.device.nbytes, memory.training
+    capacity = request.device.nbytes
+    training = memory.training
     if training is None:
         least = _frozen_at_least(memory, request)
         return decide(capacity, [Case("", least, None)], memory.training_unknown)

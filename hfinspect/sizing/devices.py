@@ -63,13 +63,15 @@ def parse_size(text: str) -> int | None:
 def parse_device(text: str) -> Device:
     """``24GB``, ``24GiB``, ``2x80GB``, ``RTX 4090``, ``4090``, ``m3max-64gb``, ``8xH100``. Raises
     UsageError, which names the nearest known card."""
-    count, rest = 1, text.strip()
+    count = 1
+    rest = text.strip()
     card = _known().get(_plain(rest))  # before the x: 7900xtx is one card
     if card is not None:
         return Device(card.name, card.nbytes, bandwidth=card.bandwidth)
     many = re.fullmatch(r"(\d{1,6})\s*[x×*]\s*(.+)", rest, re.IGNORECASE)
     if many is not None:
-        count, rest = int(many[1]), many[2].strip()
+        count = int(many[1])
+        rest = many[2].strip()
     if not 1 <= count <= MAX_DEVICES:
         raise UsageError(f"device {text!r}", f"names {count} devices", expected="1 or more")
     nbytes = parse_size(rest)

@@ -125,7 +125,8 @@ def cached_layers_with_paths(root: Module) -> Iterator[tuple[str, int, CachedLay
 
 
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[CachedLayer]:
-    static, layers = layers.static, layers.like or layers
+    static = layers.static
+    layers = layers.like or layers
     blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
     items_of: dict[int, tuple[CacheItem, ...]] = {}
@@ -181,7 +182,8 @@ def cache_size(
     """
     _check_dtype(layers, engine, request)
     layers, engine = engine.in_pages(layers, request)
-    plain, layers = layers, engine.in_groups(layers)
+    plain = layers
+    layers = engine.in_groups(layers)
     groups = _groups(layers, engine, request)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)

@@ -12,7 +12,8 @@ def largest(
     low = max((number for number, fit in tried.items() if fit and number <= most), default=0)
     high = min((number for number, fit in tried.items() if not fit), default=max(1, 2 * low))
     while high <= most and fits(high):
-        low, high = high, high * 2
+        low = high
+        high = high * 2
     high = min(high, most + 1)
     while high - low > 1:
         middle = (low + high) // 2

@@ -202,13 +202,16 @@ def _of_experts(
         joined = sum(item.times for item in inward)  # two for each expert, as is the rank
         if any(item.name == "gate_up_proj" for item in inward):
             joined *= 2
-            rows, columns = inward[0].rows, inward[0].columns
+            rows = inward[0].rows
+            columns = inward[0].columns
         else:
-            rows, columns = 2 * inward[0].rows, inward[0].columns
+            rows = 2 * inward[0].rows
+            columns = inward[0].columns
         count = joined * rank * (rows + columns)
         groups.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
     if back:
-        rows, columns = back[0].rows, back[0].columns
+        rows = back[0].rows
+        columns = back[0].columns
         times = sum(item.times for item in back)
         count = times * rank * (rows + columns)
         groups.append(AdaptedGroup("down_proj", times, rows, columns, count))

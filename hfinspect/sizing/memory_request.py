@@ -71,7 +71,8 @@ def cache_request(options: CacheOptions) -> MemoryRequest:
 
 def inference_request(options: InferenceOptions) -> MemoryRequest:
     """What a user wrote about inference, checked. Raises UsageError."""
-    batch, positions = options.batch, options.encoder_tokens
+    batch = options.batch
+    positions = options.encoder_tokens
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if positions is not None and not 0 <= positions <= MAX_CONTEXT:

@@ -44,7 +44,8 @@ def weights_by_layer(inspection: Inspection, prediction: Prediction, layers: int
     if prediction.family is not None and prediction.family.category == "encoder-decoder":
         return "the layers of encoder-decoders are not planned"
     sums = {INPUT: 0, OUTPUT: 0, EVERYWHERE: 0, APART: 0}
-    weights, experts = [0] * layers, [0] * layers
+    weights = [0] * layers
+    experts = [0] * layers
     for places, tensors, first in placed_tensors(inspection, prediction):
         unknown = next(
             (tensor.tensor.name for tensor in tensors if tensor.tensor.nbytes is None), None
@@ -104,7 +105,8 @@ class Splitter:
 
     def plans(self) -> tuple[OffloadPlan, ...]:
         """The most layers that fit, and where that is not all, the fewest experts on the CPU."""
-        every, routed = self._every, self._routed
+        every = self._every
+        routed = self._routed
         plain = self._first((n, 0) for n in range(every, 0, -1))
         tried = [plain]
         if routed and (plain is None or plain.gpu_layers < every):
@@ -131,8 +133,10 @@ class Splitter:
 
     def _plan(self, gpu_layers: int, cpu_experts: int) -> OffloadPlan:
         """``gpu_layers`` with the output layer, ``cpu_experts`` first layers without experts."""
-        parts, count = self.parts, len(self.parts.layers)
-        weights, caches = [0] * self.device.count, [0] * self.device.count
+        parts = self.parts
+        count = len(self.parts.layers)
+        weights = [0] * self.device.count
+        caches = [0] * self.device.count
         start = count + 1 - gpu_layers
         with_layers: set[int] = set()
         for i in range(start, count):

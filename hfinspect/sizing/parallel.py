@@ -115,7 +115,8 @@ def split_notes(requested: Parallel, split: Parallel, device: Device | None) -> 
 def parallel_notes(parallel: Parallel, engine: Engine, inspection: Inspection) -> list[str]:
     """What the engine does not do this way, and what the numbers assume."""
     notes = []
-    heads, ranks = inspection.facts.heads, parallel.tensor
+    heads = inspection.facts.heads
+    ranks = parallel.tensor
     if heads and heads % ranks:
         notes.append(
             f"{heads} attention heads do not divide over {ranks} devices: engines refuse that"
@@ -158,7 +159,8 @@ class _SplitHeads:
 
     def part(self, kind: str, ranks: int) -> tuple[int, int]:
         """The heads of a projection that the fullest device has, whole ones, and all of them."""
-        key, query = -(-self.key // ranks), -(-self.query // ranks)
+        key = -(-self.key // ranks)
+        query = -(-self.query // ranks)
         if kind in ("key", "value", "key_value"):
             return key, self.key
         if kind == "qkv":
@@ -248,7 +250,8 @@ class _Shares:
         return max(1, self._parallel.tensor // self._parallel.expert)
 
     def _share(self, tensor: TensorInfo, nbytes: int) -> int:
-        ranks, kind = self._parallel.tensor, tensor.kind
+        ranks = self._parallel.tensor
+        kind = tensor.kind
         if ranks == 1 or tensor.component not in _LINEAR or kind in _WHOLE:
             return nbytes
         if len(tensor.shape) < 2 and kind not in _BY_OUTPUTS and kind != "sink":

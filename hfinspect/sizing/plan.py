@@ -47,7 +47,8 @@ def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryR
 
         inspection = at_recipe(inspection, prediction, request.width)
     weights = with_adapter(weights_of(inspection), request)
-    unsplit, request = request, shared_by(request, inspection, prediction)
+    unsplit = request
+    request = shared_by(request, inspection, prediction)
     training, training_unknown = _training(inspection, prediction, weights, request)
     memory = partial(
         Memory,
@@ -207,7 +208,8 @@ def _with_cache(
 ) -> Memory:
     """The sum at each context, and what follows from the last of them, the main one."""
     sized = sizer(inspection, prediction, layers, weights, request)
-    limit, batch = inspection.facts.context, request.batch
+    limit = inspection.facts.context
+    batch = request.batch
     at = tuple(sized.at(context, batch) for context in _contexts(limit, request.context))
     memory = partial(memory, weights=replace(weights, per_device=sized.fullest_weights), at=at)
     notes = _notes(inspection, layers, request)
@@ -216,7 +218,8 @@ def _with_cache(
     if not at:
         return memory(notes=tuple(notes))
     main = at[-1]
-    offload, offload_unknown = None, ""
+    offload = None
+    offload_unknown = ""
     if isinstance(sized.by_layer, str):
         offload_unknown = sized.by_layer
     elif sized.by_layer is not None:

@@ -72,7 +72,8 @@ def _on_each(
         return None
     cards = card.count if request.parallel.alone else request.parallel.devices
     least = -(-size.nbytes // cards)
-    amount, entire = memory.weights.per_device, memory.weights.nbytes
+    amount = memory.weights.per_device
+    entire = memory.weights.nbytes
     if cards == 1:
         return least, least
     if amount is None or entire is None or request.parallel.alone or request.parallel.pipeline > 1:
@@ -156,15 +157,14 @@ def _of_cache(
 
 def _of_pass(inspection: Inspection, request: MemoryRequest, memory: Memory) -> _FitOnCard:
     """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
-    limit, weights = (
-        more_at_most(memory, inspection, request),
-        with_adapter(weights_of(inspection), request),
-    )
+    limit = more_at_most(memory, inspection, request)
+    weights = with_adapter(weights_of(inspection), request)
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         nbytes = weights.nbytes if size.name == STORED else size.nbytes
         if nbytes is None and size.name == STORED and weights.widths and limit is not None:
-            low, high = weights.widths["int4"], weights.widths["float32"] + limit
+            low = weights.widths["int4"]
+            high = weights.widths["float32"] + limit
             least = -(-low // card.count) if request.parallel.alone else low
             at_least = HeldAt(None, None, Case("", least, high).fits_in(card.nbytes))
             return OnCard(card.name, card.nbytes, (at_least,))

@@ -97,7 +97,8 @@ def cache_request_of(
     inspection: Inspection, prediction: Prediction, request: MemoryRequest
 ) -> tuple[CacheRequest, str]:
     """How a cache is held, at any context, and why in this dtype where nobody chose it."""
-    dtype, assumed = request.dtype or "", ""
+    dtype = request.dtype or ""
+    assumed = ""
     if not dtype:
         stored = inspection.dtypes if inspection.source == "checkpoint" else NOTHING_READ
         is_gguf = inspection.format == "gguf"
@@ -167,7 +168,8 @@ class Sizer:
     def at(self, context: int, batch: int) -> AtContext:
         """The sum on the fullest device, with what its cache consists of."""
         at, _, workspace, total, fits = self.sums(context, batch)
-        stage, number = self.stages[at], at if len(self.stages) > 1 else None
+        stage = self.stages[at]
+        number = at if len(self.stages) > 1 else None
         cache = self._cache(stage, context, batch)
         return AtContext(cache, workspace, total, fits, weights=stage.weights, stage=number)
 
@@ -183,7 +185,9 @@ class Sizer:
             for stage, cache in zip(self.stages, caches, strict=True)
         ]
         fullest = max(range(len(caches)), key=lambda i: totals[i] or caches[i])
-        total, fits, device = totals[fullest], None, self.request.device
+        total = totals[fullest]
+        fits = None
+        device = self.request.device
         if device is not None and total is not None and workspace is not None:
             if isinstance(self.by_layer, Parts):
                 by_layer = self.cache_by_layer(context, batch)
@@ -206,7 +210,8 @@ class Sizer:
     def holds(self, main: AtContext, card: Card) -> bool:
         """Whether a card holds ``main`` under the engine's own settings on that card."""
         engine = self.request.engine.on_device(card.nbytes, card.name)
-        total, request = main.total, replace(self.request, engine=engine, device=None)
+        total = main.total
+        request = replace(self.request, engine=engine, device=None)
         if engine != self.request.engine:
             total = replace(self, request=request).sums(main.context, self.request.batch).total
         return total is not None and total <= engine.usable(card.nbytes)

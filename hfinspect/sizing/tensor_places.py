@@ -17,7 +17,10 @@ from ..trees.prediction import Prediction
 from .kv_cache import decoder_stacks
 
 #: Places that are no layer. APART: another part (vision, audio), an encoder.
-INPUT, OUTPUT, APART, EVERYWHERE = -1, -2, -3, -4
+INPUT = -1
+OUTPUT = -2
+APART = -3
+EVERYWHERE = -4
 
 #: Names of GGUF that are needed before the layers, on the CPU. Source: the layer of each tensor in
 #: llama.cpp's llama-arch.cpp (LLM_TENSOR_LAYER_INPUT).

@@ -54,7 +54,8 @@ _WRITES: Final = tuple(
 #: Tokens of a training sequence where none are named, and the model takes so many.
 USUAL_TOKENS: Final = 2048
 #: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
-_NF4_BLOCK, _SCALE_BLOCK = 64, 256
+_NF4_BLOCK = 64
+_SCALE_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,8 @@ def _states(prediction: Prediction, weights: WeightBytes, request: TrainRequest)
         "frozen weights", nbytes, formula, request, divided=divides(request.zero)[0]
     )
     lines = [frozen_line, *_lines(trained, _ADAPTER, request)]
-    count, temporary = _elements(trained), _elements(trained) * _ADAPTER[-1]
+    count = _elements(trained)
+    temporary = _elements(trained) * _ADAPTER[-1]
     saved = saved_whole(prediction, request.saved) if request.saved else {}
     if saved:
         widths = PRECISIONS["fp32" if _frozen_width(prediction, request) == 4 else "bf16"]
@@ -422,7 +424,9 @@ def _estimates(
     _, layers = prediction.read.get("num_hidden_layers", ("", 0))
     sizes = (heads, width, layers)
     if all(isinstance(size, int) and size > 0 for size in sizes):
-        h, a, depth = int(width), int(heads or 0), int(layers)  # type: ignore[arg-type]
+        h = int(width)  # type: ignore[arg-type]
+        a = int(heads or 0)
+        depth = int(layers)  # type: ignore[arg-type]
         every = korthikanti(request.tokens, request.batch, h, a)
         some = korthikanti(request.tokens, request.batch, h, a, selective=True)
         by_method["activations of a GPT of this size (Korthikanti et al. eq. 1)"] = depth * every

@@ -47,7 +47,8 @@ class Segments:
                 joined = bytearray(max(begin + len(known), start + len(data)) - first)
                 joined[begin - first : begin - first + len(known)] = known
                 joined[start - first : start - first + len(data)] = data
-                start, data = first, bytes(joined)
+                start = first
+                data = bytes(joined)
         self._pieces[start] = data
 
     def pack(self) -> bytes:
@@ -218,7 +219,8 @@ class CachingSource(SourceLayer):
         reader = None if known_list and known_list.is_public else self.inner.reader_id()
         packed = None if reader is None else self.cache.get(self._list_key(reader))
         if (owned := KnownList.unpack(packed)) is not None:
-            self._owner, known_list = reader, owned
+            self._owner = reader
+            known_list = owned
         if known_list is None:
             return None
         origin = self.inner.origin
@@ -283,7 +285,8 @@ class CachingSource(SourceLayer):
     def flush(self) -> None:
         """Write what was read, but for what something was made of that is kept in its place."""
         with self._lock:
-            unwritten, self._unwritten = self._unwritten, {}
+            unwritten = self._unwritten
+            self._unwritten = {}
         for key, packed in unwritten.items():
             self.cache.put(key, packed)
 

@@ -54,7 +54,8 @@ class PointerSource(LocalSource):
         entry = super()._entry(name, is_link=is_link)
         if entry.size is None or not 0 < entry.size <= MAX_POINTER:
             return entry
-        pointer, path = None, self.root / name
+        pointer = None
+        path = self.root / name
         with suppress(OSError):  # what may not be read is said where it is read
             pointer = parse_pointer(path.read_bytes()) if path.is_file() else None
         if pointer is None:

@@ -84,7 +84,8 @@ class PrefetchedSource(SourceLayer):
                 self._coming[one] = self._threads.submit(self.inner.read, one.path, 0, one.stop)
 
     def list_files(self) -> Mapping[str, FileEntry]:
-        on_listing, self.on_list = self.on_list, None
+        on_listing = self.on_list
+        self.on_list = None
         if on_listing is not None:
             on_listing()
         return result_of(self._listed)
@@ -108,6 +109,7 @@ class PrefetchedSource(SourceLayer):
         return headers
 
     def _note(self, come: int) -> None:
-        self._come, watch = come, self._watch
+        self._come = come
+        watch = self._watch
         if watch is not None:
             watch(come)

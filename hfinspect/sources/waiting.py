@@ -35,7 +35,8 @@ _current = _Current()
 @contextmanager
 def cancellable(cancelled: Callable[[], bool]) -> Iterator[None]:
     """Waits of this thread end early once ``cancelled()`` is true."""
-    before, _current.cancelled = _current.cancelled, cancelled
+    before = _current.cancelled
+    _current.cancelled = cancelled
     try:
         yield
     finally:
@@ -50,7 +51,8 @@ def interruptible(
     """``wait(seconds)``, in slices where it may have to end early. ``over`` is what it raises where
     its time is over, and is raised once all of it is, or nobody waits any more; ``seconds`` is None
     for a wait without end."""
-    main, cancelled = threading.current_thread() is threading.main_thread(), _current.cancelled
+    main = threading.current_thread() is threading.main_thread()
+    cancelled = _current.cancelled
     if not main and cancelled is None:
         return wait(seconds)
     slice_ = SLICE if main else LONG_SLICE

@@ -43,7 +43,8 @@ class GuardedRead:
             outer, name = self.place(path)
             inner = outer.section(name)
             if path in self.absent and not outer.says(name):
-                values, by = self.absent[path], inner.saved_by
+                values = self.absent[path]
+                by = inner.saved_by
                 inner = ModelConfig(values, inner.path, inner.kind, saved_by=by)
             self._sections[path] = inner
         return self._sections[path]

@@ -166,7 +166,8 @@ class Module:
 
 def each_module(root: Module) -> Iterator[Module]:
     """``root`` and every module in it once, in no order; equal layers are one object."""
-    waiting, seen = [root], set[int]()
+    waiting = [root]
+    seen = set[int]()
     while waiting:
         module = waiting.pop()
         if id(module) not in seen:

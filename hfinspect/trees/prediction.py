@@ -129,7 +129,8 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
 def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
     """Raises UnknownArchitectureError where layers differ in a way that the class does not look at:
     such a model has other sizes than its keys say."""
-    make, differing = choice.family.classes[choice.class_name], dict(_differing(config.file_values))
+    make = choice.family.classes[choice.class_name]
+    differing = dict(_differing(config.file_values))
 
     def build(c: ModelConfig) -> Module:
         root = make(c)
@@ -182,10 +183,8 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
             root = _built(choice, described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
-    kind, dtype = (
-        choice.model_type or (choice.family.model_types or (None,))[0],
-        config_dtype(config),
-    )
+    kind = choice.model_type or (choice.family.model_types or (None,))[0]
+    dtype = config_dtype(config)
     return Prediction(
         model_type=kind,
         architecture=choice.class_name,
@@ -215,7 +214,8 @@ def part_described(config: ModelConfig, choice: FamilyChoice) -> ModelConfig:
 
     Raises ConfigError where sections are there and none describes the class, or more than one.
     """
-    family, model_type = choice.family, config.model_type
+    family = choice.family
+    model_type = config.model_type
     if model_type is None or model_type in family.model_types:
         return config
     sections = _sections_of(config, family.model_types)

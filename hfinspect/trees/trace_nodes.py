@@ -77,7 +77,8 @@ class Building:
 
     def _part(self, node: Mapping[str, Any]) -> Module:
         """A class of the catalog at a section."""
-        name, path = str(node["class"]), str(node["section"])
+        name = str(node["class"])
+        path = str(node["section"])
         if path:
             outer, key = self._read.place(path)
             if outer.says(key) and outer.raw(key) is None:

@@ -213,7 +213,8 @@ def _compare(question: Mapping[str, Any], reads: ReadArguments) -> PageContent:
     from .. import api
     from ..reports.comparison import lay_out
 
-    first, other = _target(question.get("target")), _target(question.get("other"))
+    first = _target(question.get("target"))
+    other = _target(question.get("other"))
     comparison = api.compare(first, other, **reads)
     document = lay_out(comparison, drawn=True)
     return PageContent(document.title, document, comparison.to_dict())

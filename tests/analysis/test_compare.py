@@ -32,7 +32,8 @@ def checkpoint(folder: Path, dtype: str = "F32", **changes: object) -> Path:
 
 
 def test_a_copy_is_identical_in_structure(tmp_path: Path) -> None:
-    a, b = checkpoint(tmp_path / "a"), checkpoint(tmp_path / "b")
+    a = checkpoint(tmp_path / "a")
+    b = checkpoint(tmp_path / "b")
     comparison = hfinspect.compare(a, b)
     assert comparison.same_structure
     assert comparison.differences[0].changes == ()
@@ -40,7 +41,8 @@ def test_a_copy_is_identical_in_structure(tmp_path: Path) -> None:
 
 
 def test_a_dtype_is_no_difference_of_structure(tmp_path: Path) -> None:
-    a, b = checkpoint(tmp_path / "a"), checkpoint(tmp_path / "b", "BF16", torch_dtype="bfloat16")
+    a = checkpoint(tmp_path / "a")
+    b = checkpoint(tmp_path / "b", "BF16", torch_dtype="bfloat16")
     comparison = hfinspect.compare(a, b)
     assert comparison.same_structure
     kinds = {(c.kind, c.here, c.there) for c in comparison.differences[0].changes}
@@ -103,14 +105,16 @@ def gpt2(folder: Path, prefix: str, *, buffers: bool = False, dtype: str = "F32"
 
 def test_a_prefix_is_no_difference(tmp_path: Path) -> None:
     """gpt2 on the Hub says h.0, a fine-tune saved later transformer.h.0."""
-    a, b = gpt2(tmp_path / "a", ""), gpt2(tmp_path / "b", "transformer.")
+    a = gpt2(tmp_path / "a", "")
+    b = gpt2(tmp_path / "b", "transformer.")
     comparison = hfinspect.compare(a, b)
     assert comparison.differences[0].changes == ()
     assert comparison.same_structure
 
 
 def test_buffers_are_told_but_no_difference_of_structure(tmp_path: Path) -> None:
-    a, b = gpt2(tmp_path / "a", "", buffers=True), gpt2(tmp_path / "b", "transformer.")
+    a = gpt2(tmp_path / "a", "", buffers=True)
+    b = gpt2(tmp_path / "b", "transformer.")
     (change,) = hfinspect.compare(a, b).differences[0].changes
     assert (change.kind, change.name, change.layers) == ("only_here", "h.N.attn.bias", (0, 1, 2))
     assert (change.role, change.structural) == ("buffer", False)
@@ -125,11 +129,14 @@ def gptq(folder: Path) -> Path:
     write_config(folder, config)
     tensors: dict[str, tuple[str, tuple[int, ...]]] = {}
     for tensor in hfinspect.predict(CONFIG).tensors:
-        name, shape = tensor.name, tensor.shape
+        name = tensor.name
+        shape = tensor.shape
         if "_proj.weight" not in name:
             tensors[name] = ("F16", shape)
             continue
-        module, rows, columns = name.removesuffix(".weight"), shape[1], shape[0]
+        module = name.removesuffix(".weight")
+        rows = shape[1]
+        columns = shape[0]
         groups = rows // 8
         tensors[f"{module}.qweight"] = ("I32", (rows // 8, columns))
         tensors[f"{module}.qzeros"] = ("I32", (groups, columns // 8))
@@ -163,7 +170,8 @@ def test_another_head_is_a_difference(tmp_path: Path) -> None:
 
 def test_a_base_model_alone_lacks_only_the_head(tmp_path: Path) -> None:
     """Its own file names nothing ``model.``: still the same layers."""
-    a, b = checkpoint(tmp_path / "a"), checkpoint(tmp_path / "b", architectures=["LlamaModel"])
+    a = checkpoint(tmp_path / "a")
+    b = checkpoint(tmp_path / "b", architectures=["LlamaModel"])
     (change,) = hfinspect.compare(a, b).differences[0].changes
     assert (change.kind, change.name) == ("only_here", "lm_head.weight")
 

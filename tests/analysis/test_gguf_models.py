@@ -37,7 +37,11 @@ IN_A_BLOCK = {
     "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",
 }
-Q4_0, Q6_K, Q4_K, F32, MXFP4 = 2, 14, 12, 0, 39
+Q4_0 = 2
+Q6_K = 14
+Q4_K = 12
+F32 = 0
+MXFP4 = 39
 
 
 def named(name: str) -> str:

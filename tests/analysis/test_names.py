@@ -100,10 +100,8 @@ def test_a_batch_norm_that_counts_no_batches_is_frozen() -> None:
     norm: Shapes = {
         f"bn.{leaf}": (8,) for leaf in ("weight", "bias", "running_mean", "running_var")
     }
-    frozen, trained = (
-        labeller(norm.items()),
-        labeller([*norm.items(), ("bn.num_batches_tracked", ())]),
-    )
+    frozen = labeller(norm.items())
+    trained = labeller([*norm.items(), ("bn.num_batches_tracked", ())])
     assert {str(frozen(name).role) for name in norm} == {"buffer"}
     assert str(trained("bn.weight").role) == "parameter"
 
@@ -111,7 +109,8 @@ def test_a_batch_norm_that_counts_no_batches_is_frozen() -> None:
 def test_the_bias_of_a_gate_next_to_experts_is_its_correction() -> None:
     experts = ("layers.0.ffn.experts.0.w1.weight", (8, 8))
     names: Shapes = {"layers.0.ffn.gate.weight": (4, 8), "layers.0.ffn.gate.bias": (4,)}
-    routed, alone = labeller([experts, *names.items()]), labeller(names.items())
+    routed = labeller([experts, *names.items()])
+    alone = labeller(names.items())
     assert [str(routed(name).role) for name in names] == ["parameter", "buffer"]
     assert [str(alone(name).role) for name in names] == ["parameter", "parameter"]
 

@@ -178,7 +178,8 @@ def test_what_the_library_wrote_is_predicted(
     for spec in layout.tensors:  # a number in its settings has as many digits as it has
         name = spec.name.removeprefix("linear.")
         if spec.packed is not None and spec.packed.varies:
-            least, most = spec.shape[0], spec.shape[0] + spec.packed.varies
+            least = spec.shape[0]
+            most = spec.shape[0] + spec.packed.varies
             assert least <= written.pop(name)[1][0] <= most
             del predicted[name]
     assert predicted == written

@@ -109,7 +109,8 @@ def model(out: int, inputs: int, bias: bool) -> Prediction:
 @given(CONFIGS, st.integers(1, 12), st.integers(1, 12), st.booleans())
 def test_what_is_packed_is_read_back(config: Config, rows: int, groups: int, bias: bool) -> None:
     """Logical parameters, names, bytes by what tensors hold, and the scheme's name."""
-    out, inputs = 32 * rows, 128 * groups
+    out = 32 * rows
+    inputs = 128 * groups
     whole = model(out, inputs, bias)
     layout = packing(whole, config)
     assert layout is not None

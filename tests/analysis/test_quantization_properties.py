@@ -79,7 +79,8 @@ def test_any_size_comes_out_exactly(
 ) -> None:
     """``out`` in words and packs, ``in`` in whole groups, as all these libraries demand."""
     name, pack, config = packing
-    out, inputs = 64 * rows, 128 * groups
+    out = 64 * rows
+    inputs = 128 * groups
     decoding = decode(TensorTable([shard(pack("layers.0.linear", out, inputs))]), config, {}, None)
     counts = [meaning.parameters for meaning in decoding.tensors.values()]
     assert sum(count or 0 for count in counts) == out * inputs, (name, decoding.findings)
@@ -147,7 +148,8 @@ def test_a_real_index_has_just_these_bytes() -> None:
     folder = CORPUS / "Qwen--Qwen-7B-Chat-Int4"
     index = json.loads((folder / "index.json").read_text())
     config = json.loads((folder / "config.json").read_text())
-    hidden, inner = 4096, 11008
+    hidden = 4096
+    inner = 11008
     sizes = {
         "attn.c_attn": (3 * hidden, hidden),
         "attn.c_proj": (hidden, hidden),

@@ -165,7 +165,8 @@ def extents() -> st.SearchStrategy[Extent]:
     steps = st.lists(st.tuples(st.integers(0, 5), st.integers(2, 4)), max_size=2)
 
     def made(key: str, start: int, run: int, gaps: list[tuple[int, int]]) -> Extent:
-        reach, runs = run, []
+        reach = run
+        runs = []
         for gap, count in gaps:
             runs.append((reach + gap, count))
             reach = (reach + gap) * (count - 1) + reach

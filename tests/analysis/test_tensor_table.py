@@ -45,7 +45,8 @@ def shards(names: list[str], odd: int, parts: int) -> list[Shard]:
 @given(NAMES, st.integers(0, 40), st.integers(1, 3))
 def test_sums_and_names_are_those_of_all_tensors(names: list[str], odd: int, parts: int) -> None:
     files = shards(names, odd, parts)
-    grouped, apart = fold_tensors(files, None), TensorTable(files)
+    grouped = fold_tensors(files, None)
+    apart = TensorTable(files)
     assert grouped is not None
     assert len(grouped) == len(apart) == len(names)
     looked_at = [tensor.name for shard in grouped.shards for tensor in shard.tensors]

@@ -76,7 +76,8 @@ def test_a_malformed_config_still_names_its_class(tmp_path: Path) -> None:
 
 def test_a_tied_copy_in_another_shard(tmp_path: Path) -> None:
     """No storage is shared between files, so the vocabulary decides here too."""
-    table, head = "model.embed_tokens.weight", "lm_head.weight"
+    table = "model.embed_tokens.weight"
+    head = "lm_head.weight"
     for name, rows, wanted in (("a", 64, {head: table}), ("b", 32, {})):
         folder = tmp_path / name
         folder.mkdir()

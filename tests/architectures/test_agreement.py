@@ -213,7 +213,8 @@ def disagreements(family: str, *, every: bool = True) -> frozenset[str]:
         tensors = [*prediction.tensors, *prediction.extras]
         labels_of = labeller((tensor.name, tensor.shape) for tensor in tensors)
         for tensor in tensors:
-            labels, told = labels_of(tensor.name), (tensor.stack, tensor.layer)
+            labels = labels_of(tensor.name)
+            told = (tensor.stack, tensor.layer)
             if tensor.kind and tensor.kind not in KINDS:
                 lines.add(f"{family} {template(tensor.name)}: {tensor.kind} is no kind")
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:

@@ -62,7 +62,8 @@ def config(language: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def tower() -> int:
     """SigLIP: 27 layers, patches, 27·27 positions, a norm, and the pooling that files hold."""
-    w, inner = 1152, int(1152 * 3.7362)
+    w = 1152
+    inner = int(1152 * 3.7362)
     mlp = 2 * w * inner + inner + w
     layer = 4 * w * w + 4 * w + mlp + 4 * w
     pooling = w + 4 * w * w + 4 * w + 2 * w + mlp
@@ -75,8 +76,11 @@ def joined(width: int) -> int:
 
 
 def test_tiny_is_the_sum_of_its_parts() -> None:
-    h, inner, vocab = 1280, 896, 129280
-    attention, dense = 4 * h * h, 3 * h * 6848
+    h = 1280
+    inner = 896
+    vocab = 129280
+    attention = 4 * h * h
+    dense = 3 * h * 6848
     sparse = 64 * 3 * h * inner + 64 * h + 3 * h * 2 * inner
     text = 2 * vocab * h + h + 12 * (attention + 2 * h) + dense + 11 * sparse
     assert predict(config(TINY)).parameters == tower() + joined(h) + text

@@ -21,7 +21,8 @@ def named(model_type: str, class_name: str, **more: object) -> Prediction:
     ],
 )
 def test_an_older_name_means_the_same_tensors(model_type: str, older: str, newer: str) -> None:
-    old, new = named(model_type, older), named(model_type, newer)
+    old = named(model_type, older)
+    new = named(model_type, newer)
     assert [(t.name, t.shape, t.tied_to) for t in old.tensors] == [
         (t.name, t.shape, t.tied_to) for t in new.tensors
     ]
@@ -35,7 +36,8 @@ def test_nomics_own_head_has_the_biases_of_its_mlp(bias: bool) -> None:
         for spec in named("nomic_bert", "NomicBertForPreTraining", mlp_fc1_bias=bias).tensors
         if spec.name.startswith("cls.")
     }
-    head, biases = "cls.predictions", {}
+    head = "cls.predictions"
+    biases = {}
     if bias:
         biases = {f"{head}.transform.dense.bias": (32,), f"{head}.decoder.bias": (99,)}
     assert shapes == {

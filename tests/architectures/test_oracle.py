@@ -37,7 +37,8 @@ def test_every_recording(family: str) -> None:
 
 def test_the_sample_has_every_class() -> None:
     for family in FAMILIES[::20]:
-        sample, whole = recordings.sample(family).values(), recordings.of(family).values()
+        sample = recordings.sample(family).values()
+        whole = recordings.of(family).values()
         assert {r["architecture"] for r in sample} == {r["architecture"] for r in whole}
 
 
@@ -70,7 +71,8 @@ def difference(prediction: Prediction, record: dict[str, Any]) -> object:
     """Lines that are recorded and not predicted, predicted and not recorded or twice, and counts;
     None if there is nothing to say."""
     lines = [recordings.line(t.name, t.shape, t.dtype) for t in prediction.tensors]
-    expected, predicted = set(record["tensors"]), set(lines)
+    expected = set(record["tensors"])
+    predicted = set(lines)
     if (
         expected == predicted
         and len(predicted) == len(lines)

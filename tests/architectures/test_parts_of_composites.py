@@ -96,7 +96,8 @@ def test_a_class_that_no_section_describes_is_refused() -> None:
 
 
 def test_a_class_that_two_sections_describe_is_refused() -> None:
-    one, two = {"model_type": "bert", "num_hidden_layers": 1}, {"model_type": "bert"}
+    one = {"model_type": "bert", "num_hidden_layers": 1}
+    two = {"model_type": "bert"}
     config = {"model_type": "encoder-decoder", "architectures": ["BertModel"], "encoder": one}
     with pytest.raises(ConfigError, match="sizes of encoder and decoder for BertModel"):
         predict({**config, "decoder": two})

@@ -92,7 +92,8 @@ def zeros(files: Files, path: str) -> None:
 
 def patch(files: Files, path: str, old: str, new: str) -> None:
     """Bytes given in hexadecimal replaced by others of the same length."""
-    before, after = bytes.fromhex(old), bytes.fromhex(new)
+    before = bytes.fromhex(old)
+    after = bytes.fromhex(new)
     assert len(before) == len(after)
     assert files[path].count(before) >= 1
     files[path] = files[path].replace(before, after, 1)
@@ -159,14 +160,16 @@ def no_metadata(files: Files, path: str) -> None:
 def header(files: Files, path: str, old: str, new: str) -> None:
     """The header's text with a part replaced, its length written anew."""
     length = int.from_bytes(files[path][:8], "little")
-    text, data = files[path][8 : 8 + length].decode(), files[path][8 + length :]
+    text = files[path][8 : 8 + length].decode()
+    data = files[path][8 + length :]
     assert old in text
     files[path] = raw_safetensors(text.replace(old, new, 1).encode(), data)
 
 
 def misalign(files: Files, path: str) -> None:
     length = int.from_bytes(files[path][:8], "little")
-    text, data = files[path][8 : 8 + length], files[path][8 + length :]
+    text = files[path][8 : 8 + length]
+    data = files[path][8 + length :]
     files[path] = raw_safetensors(text + b" ", data)
 
 
@@ -229,7 +232,8 @@ def move(files: Files, path: str, name: str, other: str) -> None:
     meta, pieces = _pieces(files[path])
     other_meta, others = _pieces(files[other])
     others[name] = pieces.pop(name)
-    files[path], files[other] = _joined(meta, pieces), _joined(other_meta, others)
+    files[path] = _joined(meta, pieces)
+    files[other] = _joined(other_meta, others)
 
 
 def copy_tensor(files: Files, path: str, name: str, other: str) -> None:

@@ -175,9 +175,11 @@ def _onnx(entry: bytes, nested: int = 0) -> bytes:
     """A model with one tensor whose data is elsewhere, in as many graphs inside of each other."""
 
     def field(number: int, value: bytes) -> bytes:
-        length, size = b"", len(value)
+        length = b""
+        size = len(value)
         while size > 127:
-            length, size = length + bytes([size & 127 | 128]), size >> 7
+            length = length + bytes([size & 127 | 128])
+            size = size >> 7
         return bytes([number << 3 | 2]) + length + bytes([size]) + value
 
     graph = field(5, b"\x6a" + bytes([len(entry)]) + entry)

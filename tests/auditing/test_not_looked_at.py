@@ -251,5 +251,6 @@ def test_on_the_hub_large_graphs_are_one_warning_and_a_deep_audit_reads_them(
 def varint(value: int) -> bytes:
     data = b""
     while value > 127:
-        data, value = data + bytes([value & 127 | 128]), value >> 7
+        data = data + bytes([value & 127 | 128])
+        value = value >> 7
     return data + bytes([value])

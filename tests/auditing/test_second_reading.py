@@ -109,7 +109,8 @@ def test_a_header_without_a_finding_is_read_alike(
         count = 1
         for dim in shape:
             count *= dim
-        start, stop = stop, max(stop + count * SIZES.get(dtype, 2) + odd, 0)
+        start = stop
+        stop = max(stop + count * SIZES.get(dtype, 2) + odd, 0)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, stop]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"

@@ -92,7 +92,8 @@ def environment(contender: Contender, one: Comparison, hub: Hub, folder: Path) -
 def table(one: Comparison, answers: list[Runs]) -> list[str]:
     """The comparison as Markdown."""
     with_hub = one.hub is not None
-    ours, other = answers[0], answers[1] if len(answers) > 1 else None
+    ours = answers[0]
+    other = answers[1] if len(answers) > 1 else None
     lines = [f"## {one.title}", ""]
     more = " requests | bytes |" if with_hub else " memory |"
     lines += [f"| | seconds | CPU |{more} ours to this |", "| --- " * (6 if with_hub else 5) + "|"]

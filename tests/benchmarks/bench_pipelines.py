@@ -47,7 +47,8 @@ def read_all(on_hub: Send, elsewhere: Send, urls: list[str]) -> None:
 
 
 def measured(run: Callable[[], None]) -> tuple[float, float]:
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     run()
     return time.perf_counter() - wall, time.process_time() - cpu
 
@@ -65,7 +66,8 @@ def main() -> None:
 
     session = get_session()
     plain: Send = partial(session.stream, "GET", headers=HEADERS, follow_redirects=False)
-    on_hub, elsewhere = SessionPool(), SessionPool()
+    on_hub = SessionPool()
+    elsewhere = SessionPool()
     times = Times(10.0, 30.0, Deadline())
     ours: list[Send] = [
         partial(pipeline.sent, headers=HEADERS, times=times) for pipeline in (on_hub, elsewhere)

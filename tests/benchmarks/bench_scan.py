@@ -27,7 +27,8 @@ from ..scanning.scan_support import fill, write_list
 
 ROOT = Path(__file__).resolve().parents[2]
 LATENCY = 0.02
-MANY, FEW = 2000, 200
+MANY = 2000
+FEW = 200
 #: 32 at once, on two cores that also serve the Hub, with the start of the program counted.
 LEAST_GAIN = 4
 
@@ -77,7 +78,8 @@ class Hub:
 
 def scanned(hub: Hub, folder: Path, *options: str) -> tuple[list[dict[str, object]], float, int]:
     """(rows, seconds, peak memory in MB) of ``hfinspect scan``."""
-    listed, out = write_list(folder / "list.txt", hub.names), folder / "out.jsonl"
+    listed = write_list(folder / "list.txt", hub.names)
+    out = folder / "out.jsonl"
     command = [sys.executable, "-c", SCAN, "scan", str(listed), "--output", str(out)]
     begun = time.monotonic()
     done = subprocess.run(

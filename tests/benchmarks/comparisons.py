@@ -12,7 +12,8 @@ from .peers import hfinspect, program
 from .processes import Hub
 
 #: Models of a scan, all of one config, and of one by which it is known what a model costs.
-SCANNED, FEW = 200, 20
+SCANNED = 200
+FEW = 20
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,14 @@ class Comparison:
 
 def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
     """All of them. ``folder`` holds the local models."""
-    small, deepseek = str(folder / "small" / "config.json"), str(folder / "deepseek")
-    config, million, gguf = f"{deepseek}/config.json", str(folder / "million"), folder / "m.gguf"
-    tiny, large, listed = "org/tiny", "org/large", str(folder / "list.txt")
+    small = str(folder / "small" / "config.json")
+    deepseek = str(folder / "deepseek")
+    config = f"{deepseek}/config.json"
+    million = str(folder / "million")
+    gguf = folder / "m.gguf"
+    tiny = "org/tiny"
+    large = "org/large"
+    listed = str(folder / "list.txt")
     scan = ["scan", listed, "--jobs", "32", "--quiet", "--format", "jsonl"]
     few = ["scan", str(folder / "few.txt"), *scan[2:]]
     at_commit = f"{large}@{hub.commits[large]}"

@@ -243,7 +243,8 @@ class SyntheticHub(HubServer):
             before, used = self._used.get(quota, (window, 0))
             used = used + 1 if before == window else 1
             self._used[quota] = window, used
-            left, seconds = self.quotas[quota] - used, (window + 1) * self._window - now
+            left = self.quotas[quota] - used
+            seconds = (window + 1) * self._window - now
             self.most[quota] = max(self.most[quota], min(used, self.quotas[quota]))
             if left == 0:
                 self.used_up[quota] += seconds

@@ -82,7 +82,9 @@ class AppPage:
 
     def __init__(self, browser: Browser, url: str, after: str = "") -> None:
         """``after`` follows the address, as the token of a server does."""
-        self.browser, self.url, self.after = browser, url, after
+        self.browser = browser
+        self.url = url
+        self.after = after
 
     def open(self, after: str = "", *, width: int = 1200) -> None:
         self.browser.open(f"{self.url}?{time.monotonic_ns()}{after or self.after}", width=width)
@@ -165,7 +167,8 @@ class _Files(http.server.SimpleHTTPRequestHandler):
     }
 
     def __init__(self, folder: Path, prefix: str, paths: list[str], *more: Any) -> None:
-        self._prefix, self._paths = prefix, paths
+        self._prefix = prefix
+        self._paths = paths
         super().__init__(*more, directory=str(folder))
 
     def do_GET(self) -> None:

@@ -53,7 +53,8 @@ class Chromium:
         )
 
         def hand_over() -> None:  # DevTools reads from 3 and writes to 4
-            first, second = os.dup(there), os.dup(back)
+            first = os.dup(there)
+            second = os.dup(back)
             os.dup2(first, 3)
             os.dup2(second, 4)
 
@@ -112,7 +113,8 @@ class Chromium:
         return message
 
     def _note(self, message: dict[str, Any]) -> None:
-        method, params = message.get("method"), message.get("params", {})
+        method = message.get("method")
+        params = message.get("params", {})
         if method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif method == "Log.entryAdded":
@@ -147,7 +149,8 @@ class Chromium:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.send("Emulation.setEmulatedMedia", features=[scheme, still])
-        self.requests, self.console = [], []
+        self.requests = []
+        self.console = []
         self.send("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         self.wait("document.readyState === 'complete'")
 

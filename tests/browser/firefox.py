@@ -96,7 +96,8 @@ class Firefox:
         length, _, self._buffer = self._buffer.partition(b":")
         while len(self._buffer) < int(length):
             self._buffer += self._received()
-        text, self._buffer = self._buffer[: int(length)], self._buffer[int(length) :]
+        text = self._buffer[: int(length)]
+        self._buffer = self._buffer[int(length) :]
         return json.loads(text)
 
     def _received(self) -> bytes:

@@ -70,7 +70,8 @@ def test_nothing_is_fetched_and_nothing_complains(
 def test_cells_are_the_csv_s(browser: Chromium, pages: dict[str, Path]) -> None:
     rows = list(csv.DictReader(io.StringIO(pages["models.csv"].read_text(encoding="utf-8"))))
     browser.open(pages["models.html"])
-    heads, cells = browser.value(HEADS), browser.value(CELLS)
+    heads = browser.value(HEADS)
+    cells = browser.value(CELLS)
     assert {"fits", "max_context", "parameters", "audit_codes", "error_kind"} <= set(heads)
     assert len(cells) == len(rows)
     for row, line in zip(rows, cells, strict=True):

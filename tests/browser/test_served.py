@@ -31,7 +31,9 @@ class Page(AppPage):
 
     def __init__(self, browser: Chromium, server: Server, hub: HubServer, models: Path) -> None:
         super().__init__(browser, f"{server.origin}/", f"#token={server.token}")
-        self.server, self.hub, self.models = server, hub, models
+        self.server = server
+        self.hub = hub
+        self.models = models
 
     def form(self) -> object:
         """What the page shows of itself as JSON: its policy lets no script read a download."""

@@ -35,7 +35,8 @@ def hfinspect(
 
     ``columns``: standard output is a terminal of that width, without colours."""
     made = _stream if columns is None else _Terminal.of
-    out, err = made(encoding), _stream(encoding)
+    out = made(encoding)
+    err = _stream(encoding)
     if columns is not None:
         env = {"COLUMNS": str(columns), "NO_COLOR": "1", **(env or {})}
     with (
@@ -91,7 +92,8 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 @contextlib.contextmanager
 def _environment(env: Mapping[str, str], cwd: Path) -> Iterator[None]:
-    before, home = dict(os.environ), Path.cwd()
+    before = dict(os.environ)
+    home = Path.cwd()
     os.environ.update(env)
     os.chdir(cwd)
     try:

@@ -138,7 +138,8 @@ def _note(seen: list[tuple[str, int, int]], what: str, done: int, total: int) ->
 def test_sums_of_several_readings() -> None:
     seen: list[tuple[str, int, int]] = []
     one, two = joined(partial(_note, seen), 2)
-    first, second = Count("headers", one), Count("headers", two)
+    first = Count("headers", one)
+    second = Count("headers", two)
     first.expect(3)
     second.expect(4)
     first.add()

@@ -215,7 +215,9 @@ def test_audit_adds_columns(tmp_path: Path) -> None:
 def test_resume_after_kill_equals_the_undisturbed_run(scan: Scanner, tmp_path: Path) -> None:
     """Killed while some targets are slow and others done: nothing that was done is asked again."""
     names = fill(scan.hub, 60)
-    listed, out, whole = scan.list_of(names), tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    listed = scan.list_of(names)
+    out = tmp_path / "out.jsonl"
+    whole = tmp_path / "whole.jsonl"
     arguments: list[str | Path] = [listed, "--jobs", "4", "--no-cache", "--quiet", "--output"]
     assert scan(*arguments, whole).code == 0
     scan.hub.fail("stall", "/api/models/org/m0021", times=1, seconds=60)
@@ -322,7 +324,8 @@ def test_resume_refuses_the_rows_of_another_list(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_whole_lines(scan: Scanner, tmp_path: Path) -> None:
     """The file may hold 4,000 bytes: an error, whole rows, and --resume goes on."""
     names = fill(scan.hub, 20)
-    listed, out = scan.list_of(names), tmp_path / "out.jsonl"
+    listed = scan.list_of(names)
+    out = tmp_path / "out.jsonl"
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
         "from hfinspect.__main__ import main; main()"

@@ -16,9 +16,11 @@ class LateSwitch:
     the look and the switch."""
 
     def __init__(self) -> None:
-        self.looked, self.ended = threading.Event(), threading.Event()
+        self.looked = threading.Event()
+        self.ended = threading.Event()
         self.first = threading.current_thread()
-        self.enable, self.disable = gc.enable, gc.disable
+        self.enable = gc.enable
+        self.disable = gc.disable
 
     def isenabled(self) -> bool:
         state = gc.isenabled()

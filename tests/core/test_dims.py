@@ -24,7 +24,8 @@ def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
         return expr.value
     if isinstance(expr, Symbol):
         return int(values[expr.name])
-    left, right = evaluate(expr.left, values), evaluate(expr.right, values)
+    left = evaluate(expr.left, values)
+    right = evaluate(expr.right, values)
     return int(BY_SIGN[expr.op](left, right))
 
 
@@ -44,7 +45,9 @@ def test_a_float_makes_a_plain_float(operation) -> None:  # type: ignore[no-unty
 
 
 def test_expressions_are_written_with_the_brackets_they_need() -> None:
-    a, b, c = Dim(12, "a"), Dim(6, "b"), Dim(2, "c")
+    a = Dim(12, "a")
+    b = Dim(6, "b")
+    c = Dim(2, "c")
     assert [
         str(dim.expr)
         for dim in (

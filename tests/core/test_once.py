@@ -20,7 +20,8 @@ def test_each_object_is_looked_at_once_while_it_lives() -> None:
         looked.append(id(of))
         return len(of)
 
-    first, second = Held([1]), Held([1])
+    first = Held([1])
+    second = Held([1])
     assert [length(first), length(first), length(second)] == [1, 1, 1]
     assert looked == [id(first), id(second)], "equal objects are two"
     for _ in range(1000):  # addresses come again, results do not

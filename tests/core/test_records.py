@@ -78,7 +78,8 @@ def described(cls: type[Any], arguments: list[object], named: dict[str, object])
     one = tried(lambda: cls(*arguments, **named))
     if isinstance(one, type):
         return [one]
-    other, none = cls(*arguments, **named), object()
+    other = cls(*arguments, **named)
+    none = object()
     changed = tried(lambda: dataclasses.replace(one, a=5))
     shown = repr(one)
     return [

@@ -18,7 +18,8 @@ from ..schemas import FOLDER, conforms
 
 SCHEMAS = sorted(FOLDER.glob("*.schema.json"))
 
-GPT2, GPT = "fixtures/models/gpt2", "fixtures/models/openai-gpt"
+GPT2 = "fixtures/models/gpt2"
+GPT = "fixtures/models/openai-gpt"
 GGUF = "fixtures/checkpoints/gguf-v3"
 #: Schema -> a command whose JSON is as it says; ``{}`` is a file that the test has made.
 WRITTEN = {

@@ -136,7 +136,8 @@ def test_a_header_unfolds_to_the_tensors_in_their_order(
 
 
 def test_a_kind_is_kept_once() -> None:
-    at, rows = 0, []
+    at = 0
+    rows = []
     for name in LAYERS:
         rows.append((name, "BF16", (4, 2), 16, at))
         at += 16

@@ -93,7 +93,8 @@ def test_memory_is_summed_without_making_a_tensor(more: dict[str, Any]) -> None:
     """And every sum is that of the tensors one by one."""
     config = expert_model(256)
     request = memory_request(MemoryOptions(**more))
-    inspection, prediction = hfinspect.inspect(config), hfinspect.predict(config)
+    inspection = hfinspect.inspect(config)
+    prediction = hfinspect.predict(config)
     folded = plan(inspection, prediction, request)
     assert folded.training is not None or folded.fits is not None or folded.weights.per_device
     assert not any(map(are_made, (inspection.tensors, prediction.tensors, prediction.specs)))

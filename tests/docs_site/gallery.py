@@ -37,7 +37,8 @@ def write(folder: Path, known: Mapping[str, Mapping[str, Any]] | None = None) ->
     """The pages, the pictures and the index below ``folder``; of all models, or of ``known``."""
     folder.mkdir(exist_ok=True)
     known = models() if known is None else known
-    rows, pictures = [], []
+    rows = []
+    pictures = []
     for name, config in known.items():
         source = folder / name / "config.json"
         source.parent.mkdir()

@@ -45,7 +45,8 @@ def first(model: str, difference: int, **overrides: Any) -> list[str]:
     return [convention.name for convention in other_count.readings[0]]
 
 
-H, L = 768, 12
+H = 768
+L = 12
 
 
 @pytest.mark.parametrize(

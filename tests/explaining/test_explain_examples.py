@@ -107,7 +107,9 @@ def test_openai_gpt_against_a_hand_estimate() -> None:
 
 def test_one_layer_of_bert_against_a_closed_form() -> None:
     """(3L + 11n + 2)H + 12nH² takes the vocabulary (there L) for all three tables."""
-    vocabulary, layers, hidden = 30_000, 1, 768
+    vocabulary = 30_000
+    layers = 1
+    hidden = 768
     other = (3 * vocabulary + 11 * layers + 2) * hidden + 12 * layers * hidden**2
     assert other == 76_207_872
     e = explained("bert-one-layer", other)

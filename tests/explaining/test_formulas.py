@@ -29,7 +29,9 @@ def written(polynomial: Polynomial) -> str:
     return writer.formula(polynomial).text
 
 
-H, V, HEADS = Dim(768, "hidden_size"), Dim(30522, "vocab_size"), Dim(12, "num_attention_heads")
+H = Dim(768, "hidden_size")
+V = Dim(30522, "vocab_size")
+HEADS = Dim(12, "num_attention_heads")
 
 
 @pytest.mark.parametrize(
@@ -119,18 +121,19 @@ def test_zero_vanishes() -> None:
 
 
 def test_replacing_keeps_other_factors() -> None:
-    inner, hidden = Quantity("intermediate_size", 3072), Quantity("hidden_size", 768)
+    inner = Quantity("intermediate_size", 3072)
+    hidden = Quantity("hidden_size", 768)
     both = unknown(hidden) * unknown(inner) + unknown(inner)
     assert written(both.replaced(inner, unknown(hidden).times(4))) == "4·H² + 4·H"
 
 
 def test_collected_by_powers() -> None:
-    hidden, vocab, layers = (
-        Quantity("hidden_size", 768),
-        Quantity("vocab_size", 100),
-        Quantity("num_hidden_layers", 12),
-    )
-    h, v, depth = unknown(hidden), unknown(vocab), unknown(layers)
+    hidden = Quantity("hidden_size", 768)
+    vocab = Quantity("vocab_size", 100)
+    layers = Quantity("num_hidden_layers", 12)
+    h = unknown(hidden)
+    v = unknown(vocab)
+    depth = unknown(layers)
     whole = total([v * h, depth * h * h.times(12), depth * h.times(13), h.times(2)])
     writer = Writer(assign(whole.quantities()))
     assert writer.collected(whole, hidden).text == "12·L·H² + (V + 13·L + 2)·H"

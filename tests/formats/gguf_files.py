@@ -5,7 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-U8, U32, F32, BOOL, STRING, ARRAY, U64 = 0, 4, 6, 7, 8, 9, 10
+U8 = 0
+U32 = 4
+F32 = 6
+BOOL = 7
+STRING = 8
+ARRAY = 9
+U64 = 10
 
 
 class GgufWriter:

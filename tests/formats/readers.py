@@ -48,7 +48,8 @@ class SparseReader:
         self.bytes_read += stop - start
         out = bytearray(stop - start)
         for offset, data in self.pieces.items():
-            first, last = max(start, offset), min(stop, offset + len(data))
+            first = max(start, offset)
+            last = min(stop, offset + len(data))
             if first < last:
                 out[first - start : last - start] = data[first - offset : last - offset]
         return bytes(out)

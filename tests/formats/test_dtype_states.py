@@ -21,7 +21,8 @@ def _dtype(name: object, state: object = None) -> Inert:
     return made
 
 
-F8, OBJECT = _dtype("f8", (3, "<", *PLAIN)), _dtype("O8", (3, "|", *PLAIN[:5], 63))
+F8 = _dtype("f8", (3, "<", *PLAIN))
+OBJECT = _dtype("O8", (3, "|", *PLAIN[:5], 63))
 RECORD = ("a",), {"a": (F8, 0)}
 OBJECTS = ("a",), {"a": (OBJECT, 0)}
 

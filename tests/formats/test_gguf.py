@@ -143,7 +143,8 @@ def tokenizer(tokens: int) -> GgufWriter:
 
 
 def test_a_five_gigabyte_file_is_read_to_its_header_and_one_step_further() -> None:
-    small, large = one_tensor().header(), tokenizer(150_000).header()
+    small = one_tensor().header()
+    large = tokenizer(150_000).header()
     for head in (small, large):
         reader = SparseReader("x.gguf", 5 * 10**9, {0: head})
         shard = FORMAT.read_header(reader)

@@ -162,7 +162,8 @@ def _by_tensor(name: str, torch: Any) -> Any:
 
 
 def _by_channel(name: str, shape: tuple[int, int], torch: Any) -> Any:
-    scales, zeros = torch.ones(shape[0]), torch.zeros(shape[0])
+    scales = torch.ones(shape[0])
+    zeros = torch.zeros(shape[0])
     return torch.quantize_per_channel(torch.zeros(shape), scales, zeros, 0, getattr(torch, name))
 
 

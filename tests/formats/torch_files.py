@@ -132,15 +132,20 @@ class ZipWriter:
 
     def finish(self, comment: bytes = b"", *, zip64: bool = False) -> tuple[int, dict[int, bytes]]:
         """(size of the file, its pieces by offset)."""
-        start, end = self.at, self.at + len(self.central)
-        count, length, where = self.count, len(self.central), start
+        start = self.at
+        end = self.at + len(self.central)
+        count = self.count
+        length = len(self.central)
+        where = start
         tail = self.central
         if zip64 or start >= 0xFFFFFFFF:
             tail += struct.pack(
                 "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, length, start
             )
             tail += struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
-            count, length, where = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF
+            count = 0xFFFF
+            length = 0xFFFFFFFF
+            where = 0xFFFFFFFF
         tail += (
             struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, length, where, len(comment))
             + comment

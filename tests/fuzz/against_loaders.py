@@ -207,7 +207,8 @@ def run(kind: str, seconds: float, seed: int = 0) -> Result:
 
 
 def main() -> int:
-    kind, seconds = sys.argv[1], float(sys.argv[2])
+    kind = sys.argv[1]
+    seconds = float(sys.argv[2])
     result = run(kind, seconds, int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     for mutant, sign in result.ran[:20]:
         sys.stdout.write(f"RAN ({sign}): {mutant[:3000]!r}\n")

@@ -91,7 +91,8 @@ def signs_of(folder: Path, file: str, loader: Callable[[str], None]) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    folder, kind = Path(sys.argv[1]), sys.argv[2]
+    folder = Path(sys.argv[1])
+    kind = sys.argv[2]
     loaders = [run_loaders.LOADERS[name] for name in KINDS[kind]]
     for module in {
         "templates": ("jinja2.sandbox", "jinja2.debug", "jinja2.ext"),

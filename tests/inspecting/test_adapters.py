@@ -137,7 +137,8 @@ def test_a_repo_cannot_name_a_path_of_ours(hub: HubServer, tmp_path: Path) -> No
 
 
 def test_bases_do_not_lead_in_circles(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
+    one = tmp_path / "one"
+    two = tmp_path / "two"
     write_adapter(one, str(two))
     write_adapter(two, str(one))
     for root in (one, two):

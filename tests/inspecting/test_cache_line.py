@@ -21,7 +21,8 @@ DECODERS = ["deepseek-v3", "gpt2", "llama-3-8b", "mixtral-8x7b"]
 @pytest.mark.parametrize("name", DECODERS)
 def test_inspect_and_memory_have_one_number(name: str) -> None:
     target = str(MODELS / name)
-    inspection, sized = hfinspect.inspect(target), hfinspect.memory(target)
+    inspection = hfinspect.inspect(target)
+    sized = hfinspect.memory(target)
     assert inspection.cache == sized.cache is not None
     assert inspection.cache_unknown == sized.cache_unknown == ""
     assert inspection.to_dict()["cache"] == sized.to_dict()["at"][-1]["cache"]

@@ -37,7 +37,8 @@ def test_a_config_that_is_changed_is_another_one() -> None:
     mine = copy.deepcopy(CONFIG)
     before = predict_as(None, mine)
     mine["num_hidden_layers"] = 3
-    after, again = predict_as(None, mine), predict_as(None, CONFIG)
+    after = predict_as(None, mine)
+    again = predict_as(None, CONFIG)
     assert before is not None
     assert after is not None
     assert again is before
@@ -46,7 +47,8 @@ def test_a_config_that_is_changed_is_another_one() -> None:
 
 def test_a_config_with_objects_of_python_is_predicted_all_the_same() -> None:
     other = {**CONFIG, "eos_token_id": (1, 2), "note": object()}
-    one, two = predict_as(None, other), predict_as(None, CONFIG)
+    one = predict_as(None, other)
+    two = predict_as(None, CONFIG)
     assert one is not None
     assert two is not None
     assert one.tensors == two.tensors

@@ -60,7 +60,8 @@ def deepseek(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_config_gives_the_figures_that_explain_derives() -> None:
     """671,026,404,352 in the class, of which 37,552,282,624 are used per token."""
-    inspection, derived = hfinspect.inspect(DEEPSEEK), hfinspect.explain(DEEPSEEK)
+    inspection = hfinspect.inspect(DEEPSEEK)
+    derived = hfinspect.explain(DEEPSEEK)
     for result in (inspection, derived):
         assert result.parameters == 671_026_404_352
         assert result.active_parameters == 671_026_404_352 - IDLE == 37_552_282_624

@@ -258,7 +258,8 @@ def write_sentence_transformer(root: Path, dense: Tensors | None) -> int:
         },
     ]
     if dense is not None:
-        path, kind = "2_Dense", "sentence_transformers.models.Dense"
+        path = "2_Dense"
+        kind = "sentence_transformers.models.Dense"
         modules.append({"idx": 2, "name": "2", "path": path, "type": kind})
         write_safetensors(root / "2_Dense" / "model.safetensors", dense)
         write_config(root / "2_Dense", {"in_features": 16, "out_features": 8, "bias": True})

@@ -163,7 +163,8 @@ def test_one_module_by_its_folder(tmp_path: Path) -> None:
 
 def test_set_changes_the_transformer_of_the_whole(tmp_path: Path) -> None:
     saved("dense", tmp_path)
-    before, after = inspect(tmp_path), inspect(tmp_path, overrides={"num_hidden_layers": 1})
+    before = inspect(tmp_path)
+    after = inspect(tmp_path, overrides={"num_hidden_layers": 1})
     assert [m.name for m in after.members] == ["transformer", "2_Dense"]
     assert (after.parameters or 0) < (before.parameters or 0)
     assert after.overrides[0].was == 2

@@ -165,7 +165,8 @@ def test_a_gguf_file_that_its_own_writer_wrote(tmp_path: Path) -> None:
     assert {one.role: one.tokenizer for one in facts.special} == {
         one.role: one.tokenizer for one in other.special
     }
-    (template,), (same,) = facts.templates, other.templates
+    (template,) = facts.templates
+    (same,) = other.templates
     assert (template.roles, template.tools, template.thinking, template.tokens) == (
         same.roles,
         same.tools,

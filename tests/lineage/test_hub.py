@@ -68,7 +68,8 @@ def test_samples_come_by_range_and_stay_out_of_the_cache(hub: HubServer, tmp_pat
     given = {"token": False, "endpoint": hub.endpoint, "cache": cache}
     hfinspect.compare("org/base", "org/tuned", **given)  # type: ignore[arg-type]
     kept = size_of(tmp_path)
-    sent, requests = hub.meter.sent(), len(hub.meter.requests)
+    sent = hub.meter.sent()
+    requests = len(hub.meter.requests)
     announced: list[ReadingCost] = []
     comparison = hfinspect.compare(
         "org/base",

@@ -23,7 +23,8 @@ from .models import CONFIG, tuned, weights, write
 
 
 def changes(tmp_path: Path, touched: Callable[[str], bool], method: WeightMethod) -> WeightChanges:
-    base, other = write(tmp_path / "base", weights()), write(tmp_path / "tuned", tuned(touched))
+    base = write(tmp_path / "base", weights())
+    other = write(tmp_path / "tuned", tuned(touched))
     weight_changes = hfinspect.compare(base, other, weights=method).differences[0].weights
     assert weight_changes is not None
     return weight_changes
@@ -72,7 +73,8 @@ def test_a_single_element_is_found_among_all_bytes(tmp_path: Path) -> None:
 
 
 def test_costs_are_known_before_anything_is_read(tmp_path: Path) -> None:
-    base, other = write(tmp_path / "base", weights()), write(tmp_path / "other", weights(1))
+    base = write(tmp_path / "base", weights())
+    other = write(tmp_path / "other", weights(1))
     announced: list[ReadingCost] = []
     comparison = hfinspect.compare(base, other, weights="sample", announce=announced.append)
     sizes = [2 * t.elements for t in hfinspect.predict(CONFIG).tensors]
@@ -100,7 +102,8 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", WEIGHT_METHODS)
 def test_a_file_that_ends_early_is_an_error(tmp_path: Path, method: WeightMethod) -> None:
-    base, other = write(tmp_path / "base", weights()), write(tmp_path / "other", weights())
+    base = write(tmp_path / "base", weights())
+    other = write(tmp_path / "other", weights())
     path = other / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(hfinspect.HfinspectError, match=r"model\.safetensors"):
@@ -166,7 +169,8 @@ def test_both_methods_at_once_are_refused(tmp_path: Path) -> None:
 
 
 def test_progress_counts_samples_while_they_are_read(tmp_path: Path) -> None:
-    base, other = write(tmp_path / "base", weights()), write(tmp_path / "other", weights(1))
+    base = write(tmp_path / "base", weights())
+    other = write(tmp_path / "other", weights(1))
     seen: list[tuple[str, int, int]] = []
     hfinspect.compare(base, other, weights="sample", progress=lambda *step: seen.append(step))
     steps = [step for step in seen if step[0] == "samples"]

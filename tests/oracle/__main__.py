@@ -103,9 +103,13 @@ def chosen(words: list[str]) -> tuple[Command, list[str]]:
         if not rest or rest[0].startswith("-"):
             raise LookupError(f"record what? One of: {', '.join(c.name for c in SUBJECTS)}")
         subject, *rest = rest
-        table, given, kind = SUBJECTS, subject, "subject of record"
+        table = SUBJECTS
+        given = subject
+        kind = "subject of record"
     else:
-        table, given, kind = COMMANDS, first, "command"
+        table = COMMANDS
+        given = first
+        kind = "command"
     for command in table:
         if command.name == given:
             return command, rest

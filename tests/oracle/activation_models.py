@@ -102,11 +102,20 @@ class Kind:
         windowed: Mapping[str, Any] | None = None,
         chooses: bool = False,
     ) -> None:
-        self.name, self.make, self.layers, self.inner = name, make, layers.split(), inner
-        self.square, self.own, self.drops, self.mixture = square, own, drops, mixture
-        self.quarter, self.windowed, self.chooses = quarter, windowed or {}, chooses
+        self.name = name
+        self.make = make
+        self.layers = layers.split()
+        self.inner = inner
+        self.square = square
+        self.own = own
+        self.drops = drops
+        self.mixture = mixture
+        self.quarter = quarter
+        self.windowed = windowed or {}
+        self.chooses = chooses
         # Which products of experts autocast takes is not known here.
-        self.kind, self.dtypes = kind, tuple(d for d in dtypes if not mixture or d != "amp")
+        self.kind = kind
+        self.dtypes = tuple(d for d in dtypes if not mixture or d != "amp")
 
     @property
     def sided(self) -> bool:

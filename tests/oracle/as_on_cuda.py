@@ -125,7 +125,8 @@ def standing_in(*, autocast: bool) -> Iterator[None]:
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            name, kwargs = getattr(func, "__name__", ""), kwargs or {}
+            name = getattr(func, "__name__", "")
+            kwargs = kwargs or {}
             if autocast and name in LOWER:
                 args, kwargs = mapped(lower, args, kwargs)
             elif autocast and name in FLOAT32:

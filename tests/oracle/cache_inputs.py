@@ -134,7 +134,8 @@ def inputs_of(whole: Any, ids: Any) -> dict[str, Any] | None:
     """The inputs of ``what_runs(whole)`` next to ``use_cache``; None where the usual ones do."""
     from transformers.modeling_outputs import BaseModelOutput
 
-    name, model = type(whole).__name__, what_runs(whole)
+    name = type(whole).__name__
+    model = what_runs(whole)
     if name in WIDTHS:
         seen = BaseModelOutput(_zeros(model, 1, SEEN, attrgetter(WIDTHS[name])(model.config)))
         seen.attention_mask = seen.router_logits = None
@@ -146,7 +147,8 @@ def settle(model: Any) -> None:
     """Rotations in several parts: as many pairs as a small head has, not the library's number."""
     for module in model.modules():
         if hasattr(module, "mrope_section") and hasattr(module, "inv_freq"):
-            pairs, parts = module.inv_freq.shape[-1], len(module.mrope_section or "HWXY")
+            pairs = module.inv_freq.shape[-1]
+            parts = len(module.mrope_section or "HWXY")
             if sum(module.mrope_section or ()) != pairs:
                 each = pairs // parts
                 module.mrope_section = [pairs - each * (parts - 1), *[each] * (parts - 1)]

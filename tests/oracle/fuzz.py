@@ -149,7 +149,8 @@ def trial(seed: int, model_type: str, number: int) -> Trial | None:
     names = parts if part else classes(model_type)
     if not names or not bases(model_type):
         return None
-    name, base = rng.choice(names), rng.choice(bases(model_type))
+    name = rng.choice(names)
+    base = rng.choice(bases(model_type))
     part = name in parts
     config = cls(**base)
     edits = mutating.edits(rng, config)
@@ -203,7 +204,8 @@ def compare(one: Trial) -> Outcome:
         return Outcome("refused", str(error)[:200])
     except Exception as error:
         return Outcome("crashed", f"{type(error).__name__}: {str(error)[:200]}")
-    shapes, wanted = something(shapes), something(wanted)
+    shapes = something(shapes)
+    wanted = something(wanted)
     return (
         Outcome("equal") if shapes == wanted else Outcome("differing", difference(wanted, shapes))
     )

@@ -67,7 +67,8 @@ class Worker:
     """One process at a time, which calls ``outcome(name, **options)`` of a module here."""
 
     def __init__(self, module: str, options: Mapping[str, Any]) -> None:
-        self.module, self.options = module, dict(options)
+        self.module = module
+        self.options = dict(options)
         self.pool: ProcessPoolExecutor | None = None
 
     def __call__(self, name: str) -> tuple[Outcome, str]:

@@ -74,7 +74,8 @@ def kind_of(name: str, modules: Sequence[Any], saved: str) -> str | None:
 
 def _of_class(name: str, classes: Sequence[str]) -> str | None:
     """What the class of the innermost module that says anything is."""
-    inner, segments = classes[-1], name.split(".")
+    inner = classes[-1]
+    segments = name.split(".")
     holder = next((name for name in reversed(classes) if not _PLAIN.search(name)), "")
     pools = any(map(_POOLING.search, classes))
     is_whole = not pools and (
@@ -145,7 +146,8 @@ def _is_linear(module: Any) -> bool:
 
 
 def _of_structure(around: Around) -> str | None:
-    modules, classes = around.modules, around.classes
+    modules = around.modules
+    classes = around.classes
     inner = classes[-1]
     if len(classes) > 1 and (inner in ("LSTM", "GRU") or inner.endswith("LayerScale")):
         return "other"
@@ -194,7 +196,8 @@ def _is_pair(layer: Any, linear: Any) -> bool:
 
 def _of_filter(around: Around, convolution: Any) -> str | None:
     """Of patches, or a convolution of more than one point that is no part of a whole."""
-    name, classes = around.name.lower(), around.classes
+    name = around.name.lower()
+    classes = around.classes
     if any(map(_PATCHES.search, classes[-3:-1])) and "patch" in name:
         return None if "sample" in name else "embedding"
     if "patch" in name or _KEEPING_FILTERS.search(name.rpartition(".")[0]):

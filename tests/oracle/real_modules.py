@@ -83,7 +83,8 @@ def _line(name: str, row: Row) -> str:
 
 
 def _moved(rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Row]]:
-    sign, text = prefix[0], prefix[1:]
+    sign = prefix[0]
+    text = prefix[1:]
     for name, row in rows.items():
         if sign == "+":
             yield text + name, row

@@ -49,8 +49,10 @@ RECORDED_TWICE = "bloom"
 MULTIPLES = (1, 2, 4, 8, 3, 6, 12, 16, 24)
 
 #: A window that is shorter than each of the sequences, and one that is longer.
-WINDOW, WIDE = 5, 1000
-SLIDES, FULL = "sliding_attention", "full_attention"
+WINDOW = 5
+WIDE = 1000
+SLIDES = "sliding_attention"
+FULL = "full_attention"
 #: Where keys and values are made as many as the queries: in no layer that has them so.
 REPEATED = ", g < a"
 
@@ -73,9 +75,13 @@ class Run:
         windows: Mapping[str, Any] | None = None,
         kinds: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.kind = name, KINDS[name]
-        self.windows, self.kinds = windows or {}, kinds
-        self.attention, self.dtype, self.drop = attention, dtype, drop
+        self.name = name
+        self.kind = KINDS[name]
+        self.windows = windows or {}
+        self.kinds = kinds
+        self.attention = attention
+        self.dtype = dtype
+        self.drop = drop
 
     @property
     def key(self) -> str:
@@ -210,7 +216,8 @@ class Recorder:
     """Models of one way of running at one set of sizes."""
 
     def __init__(self, run: Run, z: Sizes) -> None:
-        self.run, self.z = run, z
+        self.run = run
+        self.z = z
         self.adapted: list[Adapted] = []
 
     def full(self) -> Parts:
@@ -346,7 +353,8 @@ def windowed(run: Run, z: Sizes) -> dict[str, dict[str, int]]:
         more = Counter(cut["layer"])
         more.subtract(whole["layer"])
         sums.append(summed(read(run, one, Counter({k: n for k, n in more.items() if n}))))
-    alone, repeated = sums[1], Counter(sums[0])
+    alone = sums[1]
+    repeated = Counter(sums[0])
     repeated.subtract(alone)
     where = {f"{name}{REPEATED}": number for name, number in repeated.items() if number}
     rules = {"windowed": {**alone, **where}}
@@ -437,7 +445,8 @@ def windowed_cases(run: Run, rule: dict[str, Any], draw: random.Random) -> Itera
     orders = [(SLIDES, FULL), (FULL, SLIDES, SLIDES)] if run.kind.chooses else [()]
     names = rule["adapters"]["names"] if "adapters" in rule else []
     for order, count in itertools.product(orders, (0, *([1, len(names)] if names else []))):
-        way, z = run.windowed(*order), sizes(run.kind, draw)
+        way = run.windowed(*order)
+        z = sizes(run.kind, draw)
         z |= {"b": draw.choice([2, 3]), "g": draw.choice([z["g"], z["a"]])}
         targets = frozenset(draw.sample(names, count))
         model = build(way, z, (4,))
@@ -458,7 +467,8 @@ def windowed_cases(run: Run, rule: dict[str, Any], draw: random.Random) -> Itera
 def again(case: Mapping[str, Any]) -> dict[str, int]:
     """The bytes of a recorded case, as the installed release keeps them."""
     name, attention, dtype, *drop = case["rule"].split()
-    run, wanted = Run(name, attention, dtype, 0.1 if drop else 0.0), frozenset(case["targets"])
+    run = Run(name, attention, dtype, 0.1 if drop else 0.0)
+    wanted = frozenset(case["targets"])
     z = {"b": case["batch"], "s": case["tokens"], "e": case.get("encoder_tokens", 0)}
     sums = []
     for depth in [()] if "total" in case else run.depths():
@@ -539,7 +549,8 @@ def packed_as_frozen(kind: str) -> list[str]:
     """Sizes whose layers in NF4 keep other bytes than frozen ones."""
     from peft import LoraConfig, get_peft_model
 
-    draw, differing = random.Random(1), []
+    draw = random.Random(1)
+    differing = []
     for attention in ("sdpa", "eager"):
         run = Run(kind, attention, "bf16", 0.0)
         z = sizes(run.kind, draw)

@@ -118,7 +118,8 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
     from transformers import DynamicCache, EncoderDecoderCache, StaticCache
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-    whole, model = model, what_runs(model)
+    whole = model
+    model = what_runs(model)
     config = model.config.get_text_config(decoder=True)
     key, more = OF_FRAMES.get(model.config.model_type, ("", 0))
     codes = (getattr(config, key) + more,) if key else ()
@@ -252,7 +253,8 @@ def recorded_traced(name: str) -> dict[str, Any]:
     global WAYS
     import torch
 
-    ways, WAYS = WAYS, (("meta", torch.bfloat16), ("cpu", torch.bfloat16))
+    ways = WAYS
+    WAYS = (("meta", torch.bfloat16), ("cpu", torch.bfloat16))
     cases: dict[str, Any] = {}
     place = FIXTURES / "traced" / f"{name}.json"
     # A type that was a trace and has a file of its own now keeps its recordings.
@@ -498,10 +500,12 @@ def at_library_sizes(entry: dict[str, Any], document: dict[str, Any]) -> dict[st
 
     global WAYS
     ran = {row["architecture"] for row in document.values() if "architecture" in row}
-    ways, WAYS = WAYS, (("meta", torch.bfloat16),)
+    ways = WAYS
+    WAYS = (("meta", torch.bfloat16),)
     more: dict[str, Any] = {}
     for case in entry.get("cases", ()):
-        name, decodes = case["architecture"], case["architecture"].endswith("GenerationDecoder")
+        name = case["architecture"]
+        decodes = case["architecture"].endswith("GenerationDecoder")
         if not entry.get("library") and name.endswith(GENERATES) and name not in {*ran, *more}:
             given = {"is_decoder": True} if decodes else {}
             try:

@@ -197,7 +197,8 @@ def kernels(root: Path) -> dict[str, list[list[Any]]]:
     """Format -> the kernels of CUDA in the order in which vLLM tries them, each with the least
     compute capability and the only families that have it, as far as the source says."""
     folder = root / "model_executor/kernels/linear"
-    tree, classes = tree_of(folder / "__init__.py"), classes_in(folder)
+    tree = tree_of(folder / "__init__.py")
+    classes = classes_in(folder)
     paths = [root / "platforms/cuda.py", root / "utils/deep_gemm.py", root / "utils/flashinfer.py"]
     paths += sorted((root / "model_executor/layers/quantization/utils").glob("*.py"))
     asked = functions_in([*paths, *sorted(folder.rglob("*.py"))])
@@ -228,7 +229,8 @@ def where(
 ) -> tuple[int, list[int]]:
     """The least compute capability of a kernel and the only families that have it; 0 and none
     where its source names none."""
-    least, families = least_capability(cls, classes) or 0, set[int]()
+    least = least_capability(cls, classes) or 0
+    families = set[int]()
     todo: list[ast.AST] = [
         made
         for name in ("is_supported", "can_implement")
@@ -326,7 +328,8 @@ def of_sglang(folder: Path) -> dict[str, Any]:
 
 def of_mlx_lm(folder: Path) -> dict[str, Any]:
     tree = tree_of(folder / "mlx_lm/utils.py")
-    types, own_caches = [], []
+    types = []
+    own_caches = []
     for path in sorted((folder / "mlx_lm/models").glob("*.py")):
         classes = {node.name: node for node in tree_of(path).body if isinstance(node, ast.ClassDef)}
         if {"Model", "ModelArgs"} <= classes.keys():
@@ -424,10 +427,8 @@ def of_transformers(folder: Path) -> dict[str, Any]:
     with zipfile.ZipFile(newest[1]) as wheel:
         quantizers = ast.parse(wheel.read("transformers/quantizers/auto.py"))
         gguf = ast.parse(wheel.read("transformers/integrations/ggml.py"))
-    table, mapping = (
-        assigned(quantizers, "AUTO_QUANTIZATION_CONFIG_MAPPING"),
-        assigned(gguf, "GGUF_CONFIG_MAPPING"),
-    )
+    table = assigned(quantizers, "AUTO_QUANTIZATION_CONFIG_MAPPING")
+    mapping = assigned(gguf, "GGUF_CONFIG_MAPPING")
     assert isinstance(table, ast.Dict) and isinstance(mapping, ast.Dict)
     return {
         "version": ".".join(map(str, newest[0])),

@@ -50,7 +50,8 @@ def rows_of(cls: Any, config: Any) -> Rows:
 
     with torch.device("meta"):
         model = cls._from_config(config)
-    modules, state = dict(model.named_modules()), dict(model.state_dict())
+    modules = dict(model.named_modules())
+    state = dict(model.state_dict())
     trained = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     own = {id(tensor): name for name, tensor in state.items()}
     buffers = {name.rpartition(".")[2] for name in state.keys() - trained}
@@ -63,7 +64,8 @@ def rows_of(cls: Any, config: Any) -> Rows:
     rows: Rows = {}
     firsts: dict[str, str] = {}
     for name, tensor in revert_weight_conversion(model, state).items():
-        source, kind = own.get(id(tensor)), None
+        source = own.get(id(tensor))
+        kind = None
         # What a conversion has split or joined is no module's tensor: parameters, as a rule.
         is_parameter = name.rpartition(".")[2] not in buffers
         if source is not None:
@@ -75,7 +77,8 @@ def rows_of(cls: Any, config: Any) -> Rows:
             kind = kind_of(source or name, around, name)
         template = ".".join("N" if part.isdecimal() else part for part in name.split("."))
         first = firsts.setdefault(template, name)
-        shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+        shape = tuple(tensor.shape)
+        dtype = str(tensor.dtype).removeprefix("torch.")
         old = rows.get(first, Row(shape, _DTYPES[dtype], is_parameter, kind, 0, 0))
         rows[first] = old._replace(tensors=old.tensors + 1, elements=old.elements + prod(shape))
     return rows

@@ -187,7 +187,8 @@ def record() -> None:
         config, tensors = packed(one, settings)
         cases.append({"name": label, "config": config, "tensors": _lines(tensors)})
     for label, method in OTHERS:
-        one, packer = every[label], packers.PACKERS[method]
+        one = every[label]
+        packer = packers.PACKERS[method]
         config = {**one["saved"], "dtype": "bfloat16", **packers.settings(packer)}
         tensors = Built(one).packed(packer, predict(config))
         name = f"{label}-{method}"
@@ -303,7 +304,8 @@ def _outcome(one: dict[str, Any], method: str, built: Built) -> tuple[str, str]:
 def _alike(name: str, predicted: Tensors, stored: Tensors) -> bool:
     """Equal, but for the width of floats that stay as they are (libraries widen some while loading,
     AutoAWQ makes all float16) and the length of settings written as text."""
-    mine, saved = predicted.get(name), stored.get(name)
+    mine = predicted.get(name)
+    saved = stored.get(name)
     if mine == saved or mine is None or saved is None:
         return bool(mine == saved)
     if ".quant_state." in name:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "checkpoints" / "quantized"
-OUT, IN = 192, 256
+OUT = 192
+IN = 256
 
 _DTYPES = {
     "float32": "F32",

@@ -320,7 +320,8 @@ def ranks() -> list[dict[str, Any]]:
     from tiktoken.load import load_tiktoken_bpe
 
     os.environ["TIKTOKEN_CACHE_DIR"] = ""  # else a list is remembered by its path
-    draw, cases = random.Random(35), []
+    draw = random.Random(35)
+    cases = []
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "made.tiktoken"
         for count in (1, 3, 40):
@@ -372,7 +373,8 @@ def damaged(data: bytes) -> list[dict[str, Any]]:
     """Changed and cut bytes, and how many pieces sentencepiece loads of them; None for none."""
     import sentencepiece
 
-    draw, cases = random.Random(3), []
+    draw = random.Random(3)
+    cases = []
     for number in range(90):
         changed = bytearray(data[: draw.randrange(len(data))] if number % 3 == 0 else data)
         for _ in range(number % 3):

@@ -68,7 +68,8 @@ PEAKS = record.FIXTURES / "transformers_workspace.json"
 #: Seconds that a trace of one type may take, all its classes together.
 PATIENCE = 1200
 #: Classes that are refused for this reason often pass with experiments in another order.
-ENDLESS, SEEDS = "counterexamples without end", (1, 2)
+ENDLESS = "counterexamples without end"
+SEEDS = (1, 2)
 
 
 @dataclass
@@ -87,12 +88,14 @@ class Report:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        started, worked = time.monotonic(), _processor_seconds()
+        started = time.monotonic()
+        worked = _processor_seconds()
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
             yield
         finally:
-            wall, work = time.monotonic() - started, _processor_seconds() - worked
+            wall = time.monotonic() - started
+            work = _processor_seconds() - worked
             self.minutes[name] = (wall / 60, work / 60)
             print(f"{name}: {wall / 60:.1f} minutes", file=sys.stderr, flush=True)
 
@@ -160,7 +163,8 @@ def _difference(label: str, before: Mapping[str, Any], job: Any) -> str:
 
 
 def _traced_difference(library: Transformers, label: str, row: Mapping[str, Any]) -> str:
-    kind, name = row["model_type"], row["architecture"]
+    kind = row["model_type"]
+    name = row["architecture"]
     try:
         built = flat(tree(library.build(kind, name, row["given"])))
     except Exception as error:
@@ -304,7 +308,8 @@ def compare(library: Transformers, packages: list[str], report: Report, *, dry: 
 
 def run_models(names: list[str], version: str, report: Report, *, dry: bool) -> bool:
     """Run what was recorded by running models; whether all of it holds for this release."""
-    equal, holds = Counter[str](), True
+    equal = Counter[str]()
+    holds = True
     for name, done in run_again.outcomes(names, version, dry=dry):
         equal[name.split()[0]] += done.equal
         for section, lines in (
@@ -358,12 +363,14 @@ def release(wanted: str, report: Report, *, dry: bool, whole: bool) -> None:
     """Take the installed release; ``whole``: every type is built and run again, not those that
     changed."""
     prepare()
-    library, past = transformers(), sources.recorded()
+    library = transformers()
+    past = sources.recorded()
     by_package = run_again.kinds_by_package()
     know_files()
     with report.step("comparing sources"):
         now = sources.installed()
-        before, after = past["packages"], now["packages"]
+        before = past["packages"]
+        after = now["packages"]
         packages = sorted(after) if whole else sources.changed(before, after)
         for package in sorted(before.keys() - after.keys()):
             report.add(BY_HAND, f"transformers/models/{package} went")

@@ -171,7 +171,8 @@ def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
 
 def _older(root: Module, spec: TensorSpec, label: tuple[str, str, str | None]) -> Older:
     inner = root.inside(*spec.name.split(".")[:-1])
-    shape, buffer = tuple(map(int, spec.shape)), spec.role is Role.BUFFER
+    shape = tuple(map(int, spec.shape))
+    buffer = spec.role is Role.BUFFER
     return Older(shape, spec.dtype, label, buffer, inner.class_name)
 
 
@@ -274,7 +275,8 @@ def _fresh(
     """Configs that the library can build."""
     rng = Random(f"replace {kind} {name}")
     start = next(iter(library.starts(kind, name)))
-    number, until = 0, time.process_time() + 60
+    number = 0
+    until = time.process_time() + 60
     known = _known(trace, library.released(kind, name))
     for given in _varied(library, kind, name, start, known, rng, 5 * count):
         if number >= count or time.process_time() > until:
@@ -374,7 +376,8 @@ def _stays(family: Family) -> list[str]:
 
 def _seams(family: Family) -> Iterator[tuple[str, Any]]:
     known = _Known()
-    known.family, known.written = family, dict(family.classes)
+    known.family = family
+    known.written = dict(family.classes)
     given: dict[str, list[dict[str, Any]]] = {}
     for record in _recordings(family, set(family.classes)).values():
         one = {k: v for k, v in record.get("given", {}).items() if k != "model_type"}

@@ -26,9 +26,11 @@ KEPT_OUT = frozenset(
 #: Numbers that say how long the lists of their section are.
 _COUNTS = re.compile(r"(^|_)(stage|block|level|layer|resolution|codebook)s$|^depth$")
 #: Numbers of layers, which show patterns only where there are many.
-_DEPTH, _DEEP = re.compile(r"(layers?|depth)$"), (9, 13, 24, 52)
+_DEPTH = re.compile(r"(layers?|depth)$")
+_DEEP = (9, 13, 24, 52)
 #: What each of is built one by one, and how many of it at most.
-_SEVERAL, _MOST = re.compile(_LISTED.pattern + "|" + _EXPERTS.pattern), 12
+_SEVERAL = re.compile(_LISTED.pattern + "|" + _EXPERTS.pattern)
+_MOST = 12
 
 
 def resized(config: Mapping[str, Any], rng: Random) -> Config:
@@ -79,7 +81,8 @@ def _number(key: str, value: int, rng: Random) -> int:
 
 
 #: What configs of timm say next to the name of an architecture.
-_CLASSES, _CHANNELS = (0, 1, 2, 7, 21841, None), (1, 2, 3, 4, 7)
+_CLASSES = (0, 1, 2, 7, 21841, None)
+_CHANNELS = (1, 2, 3, 4, 7)
 _SIDES = (32, 96, 128, 160, 192, 224, 240, 256, 288, 336, 384, 448, 512)
 _POOLS = (None, "", "avg", "max", "token", "map", "fast", "avgmax", "catavgmax")
 

@@ -136,7 +136,8 @@ def _caches(name: str, dry: bool) -> Outcome:
     from tests.sizing.test_caches import layers_in, unlike
 
     record_caches.prepare()
-    before, now = record_caches.read(name), record_caches.current(name)
+    before = record_caches.read(name)
+    now = record_caches.current(name)
     done = Outcome(changed=list(record_caches.differing(before, now)))
     others = {line.partition(":")[0] for line in done.changed}
     done.equal = sum("architecture" in row for label, row in now.items() if label not in others)
@@ -213,7 +214,8 @@ def done_file(version: str) -> Path:
 
 def outcomes(names: Sequence[str], version: str, *, dry: bool) -> Iterator[tuple[str, Outcome]]:
     """What came of each. Where nothing is left, what is done is forgotten."""
-    place, left = done_file(version), False
+    place = done_file(version)
+    left = False
     for name, done in work_through(names, "run_again", place, dry=dry):
         left = left or not done.holds
         yield name, done

@@ -18,7 +18,8 @@ def config_for(cls: Any, values: Mapping[str, Any]) -> Any:
     config's type that type's, else what ``from_pretrained`` of the class makes of a config.json."""
     from transformers import CONFIG_MAPPING
 
-    own, model_type = cls.config_class, str(values.get("model_type"))
+    own = cls.config_class
+    model_type = str(values.get("model_type"))
     if own.model_type == model_type:
         return own.from_dict(dict(values))
     if cls.__name__ in _auto_classes(model_type) and not _is_part(own, model_type):

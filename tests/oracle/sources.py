@@ -260,7 +260,8 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="record the installed release")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    now, past = installed(), recorded()
+    now = installed()
+    past = recorded()
     for name in changed(past["packages"], now["packages"]):
         print(name)
     if options.write:

@@ -180,7 +180,9 @@ def unlisted(record: Config) -> Mapping[str, list[Any]]:
 
 def spellings(record: Config) -> list[Config]:
     """The config as given, as saved, and in full."""
-    kind, name, given = record["model_type"], record["architecture"], record["given"]
+    kind = record["model_type"]
+    name = record["architecture"]
+    given = record["given"]
     # Of a section that was built alone, what is saved is a config of its own.
     same = record.get("saved", {}).get("model_type", kind) == kind
     configs = [record["saved"]] if "saved" in record and same else []
@@ -188,7 +190,8 @@ def spellings(record: Config) -> list[Config]:
     if record["library"] == "diffusers":
         from .tracing.of_diffusers import diffusers
 
-        library, kind = diffusers(), name
+        library = diffusers()
+        kind = name
     try:
         configs.append(library.full(kind, name, given))
     except Exception as error:  # a section whose type only its composite has
@@ -230,7 +233,8 @@ def put(base: Config, changes: dict[tuple[str, ...], Any]) -> Config:
 
 def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]:
     """The comparisons of one file, each difference printed under the keys that it needs."""
-    rng, until = Random(f"{options.seed} {file}"), float("inf")
+    rng = Random(f"{options.seed} {file}")
+    until = float("inf")
     counts: Counter[str] = Counter()
     causes: Counter[str] = Counter()
     records = list(filter(is_installed, recordings(folder, file, options.library)))

@@ -108,7 +108,8 @@ def written(folder: Path, path: str, text: str) -> Path:
 
 def test_conditions_of_kernels(tmp_path: Path) -> None:
     file = written(tmp_path, "kernels.py", KERNELS)
-    classes, asked = classes_in(tmp_path), functions_in([file])
+    classes = classes_in(tmp_path)
+    asked = functions_in([file])
     conditions = {name: where(cls, classes, asked) for name, cls in classes.items()}
     assert conditions == {
         "Base": (100, []),

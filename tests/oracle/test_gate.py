@@ -171,7 +171,8 @@ def test_no_more_is_tried_once_something_differs() -> None:
 
 
 def test_a_trace_that_loses_what_was_mended_by_hand_is_not_written() -> None:
-    library, given = Small(limit=10), {"width": 16}
+    library = Small(limit=10)
+    given = {"width": 16}
     shapes = library.loaded_names("small", "SmallModel", given)
     kept = [
         {

@@ -22,7 +22,8 @@ def outcome(name: str, *, room: str) -> Outcome:
 
 
 def test_a_process_that_dies_costs_its_own_outcome(tmp_path: Path) -> None:
-    names, done = ["first", "dies", "fails", "differs", "last"], tmp_path / "done"
+    names = ["first", "dies", "fails", "differs", "last"]
+    done = tmp_path / "done"
     outcomes = dict(work_through(names, "test_in_processes", done, room=str(tmp_path)))
     assert list(outcomes) == names
     assert [outcomes[name].equal for name in names] == [1, 0, 0, 1, 1]

@@ -60,7 +60,8 @@ def written(config: Any) -> Module:
 def test_of_what_the_written_family_refuses_names_and_shapes_are_learned() -> None:
     known = _Known()
     known.written = {"SmallModel": written}
-    library, builds = cast("Library", Small()), []
+    library = cast("Library", Small())
+    builds = []
     for width in (4, 5, 8):
         given = {"width": width}
         held = {"table": ((width,), "float32")}

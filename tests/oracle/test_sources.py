@@ -122,7 +122,8 @@ def test_what_all_models_run_through_is_by_what_is_recorded(tmp_path: Path) -> N
 
 
 def test_a_package_that_came_or_went_has_not_changed() -> None:
-    before, now = {"a": "1", "b": "2", "gone": "3"}, {"a": "1", "b": "9", "came": "4"}
+    before = {"a": "1", "b": "2", "gone": "3"}
+    now = {"a": "1", "b": "9", "came": "4"}
     assert sources.changed(before, now) == ["b"]
 
 

@@ -303,7 +303,8 @@ def record_family(
             print(f"{kind}: not written, it was mended by hand", *lost, sep="\n   ", flush=True)
             return False
         if not set(old["classes"]) & set(records):
-            base, trace = old["base"] or trace["base"], merged(old, trace)
+            base = old["base"] or trace["base"]
+            trace = merged(old, trace)
             ordered = {n: trace["classes"][n] for n in sorted(trace["classes"], key=_rank)}
             trace |= {"base": base, "classes": ordered}
             recordings = {**json.loads(places[1].read_text())["recordings"], **recordings}
@@ -317,7 +318,8 @@ def _in_reach(
 ) -> dict[str, dict[str, Any]]:
     """Without the builds that a part of the class refuses, whose guards may be narrower than those
     of the class; all of them where a class would have none left."""
-    kind, records = trace["model_type"], dict(recordings)
+    kind = trace["model_type"]
+    records = dict(recordings)
     for name in trace["classes"]:
         own = {label: row for label, row in recordings.items() if row["architecture"] == name}
         says = {n: _says(library, kind or name, trace, row) for n, row in own.items()}

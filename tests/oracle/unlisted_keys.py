@@ -63,7 +63,8 @@ def read_keys(folder: Path) -> frozenset[str]:
 def _looked_up(node: ast.AST, *, of_config: bool) -> Iterator[str]:
     """``of_config``: in the file of a config class, whose keyword arguments are config.json."""
     if isinstance(node, ast.Call) and len(node.args) >= 2:
-        name, place = getattr(node.func, "id", ""), ast.unparse(node.args[0])
+        name = getattr(node.func, "id", "")
+        place = ast.unparse(node.args[0])
         if name in ("getattr", "hasattr") and ("config" in place or of_config):
             yield from _text(node.args[1])
     if not of_config:

@@ -72,7 +72,8 @@ def pack(folder: Path) -> bytes:
     traces = [(file.stem, json.loads(file.read_bytes())) for file in folder.glob("*.json")]
     traces.sort(key=lambda pair: (pair[1]["library"], pair[1]["category"], pair[0]))
     lines = [(name, name.encode() + b"\t" + _json(trace) + b"\n") for name, trace in traces]
-    heads, blocks = [], b""
+    heads = []
+    blocks = b""
     for some in _blocks(lines):
         block = _xz(b"".join(line for _, line in some))
         heads.append([len(block), [name for name, _ in some]])
@@ -87,7 +88,8 @@ def _blocks(lines: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]
     for name, line in lines:
         if some and size + len(line) > _BLOCK:
             yield some
-            some, size = [], 0
+            some = []
+            size = 0
         some.append((name, line))
         size += len(line)
     yield some

@@ -28,7 +28,8 @@ def test_there_are_four_and_they_hold_no_outputs() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(path: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
     for name in ("small", "large", "other"):
         hub.add(f"acme/{name}", model_files())
     hub.add("acme/nothing", {"README.md": b"none"})

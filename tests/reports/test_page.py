@@ -273,7 +273,8 @@ def test_a_command_line_has_no_token(hostile: Path) -> None:
 
 
 def test_pages_of_the_other_commands(tmp_path: Path, hostile: Path) -> None:
-    gpt2, other = str(MODELS / "gpt2"), str(MODELS / "openai-gpt")
+    gpt2 = str(MODELS / "gpt2")
+    other = str(MODELS / "openai-gpt")
     for command, said in (
         (["explain", gpt2], "closed form"),
         (["compare", gpt2, other], "different in structure"),
@@ -380,7 +381,8 @@ def test_corners_give_every_point_exactly(values: list[int]) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "mixtral-8x7b", "deepseek-v3"])
 def test_curves_are_what_memory_says(name: str) -> None:
     result = pictures.portrait(MODELS / name)
-    drawn, config = result.curves, result.inspection.config
+    drawn = result.curves
+    config = result.inspection.config
     assert drawn is not None
     assert config is not None
     assert {curve.engine for curve in drawn.curves} == set(hfinspect.core.choices.ENGINES)

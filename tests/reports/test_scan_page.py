@@ -46,7 +46,8 @@ def values(column: dict[str, Any], count: int) -> list[Any]:
     if "all" in column:
         return [column["all"]] * count
     if "codes" in column:
-        digits, codes = column["digits"], column["codes"]
+        digits = column["digits"]
+        codes = column["codes"]
         assert len(codes) == count * digits
         places = [
             sum(PLACES[codes[i * digits + k]] * len(CODES) ** k for k in range(digits))
@@ -81,7 +82,8 @@ def page_of(rows: list[ScanRow]) -> str:
 
 
 def test_every_value_is_the_csv_s(tmp_path: Path) -> None:
-    page, table = tmp_path / "x.html", tmp_path / "x.csv"
+    page = tmp_path / "x.html"
+    table = tmp_path / "x.csv"
     for output in (page, table):
         assert program("scan", MODELS, *COMMAND, "-o", output).code == 0
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))

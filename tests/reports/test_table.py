@@ -123,7 +123,8 @@ def test_pieces_make_the_bar_of_their_sum(pieces: list[tuple[str, float]]) -> No
 
 
 def test_colour_adds_colours_and_nothing_else() -> None:
-    plain, coloured = drawn(DOCUMENT, Canvas(80)), drawn(DOCUMENT, Canvas(80, color=True))
+    plain = drawn(DOCUMENT, Canvas(80))
+    coloured = drawn(DOCUMENT, Canvas(80, color=True))
     assert "\033" not in plain
     assert coloured != plain == COLOURS.sub("", coloured)
 
@@ -190,7 +191,8 @@ def test_anything_can_be_shown(document: Document, width: int, unicode: bool) ->
     table = document.blocks[1]
     assert isinstance(table, Table)
     text = drawn(document, Canvas(width, unicode=unicode))
-    marked, plain = markdown.render(document), csv.render(document)
+    marked = markdown.render(document)
+    plain = csv.render(document)
     for shown in (text, marked, plain):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", shown)
     if all(column.kind != "bar" for column in table.columns):

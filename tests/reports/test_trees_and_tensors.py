@@ -20,7 +20,8 @@ from ..cli.program import ROOT
 from ..cli.program import hfinspect as run
 from ..schemas import conforms
 
-LLAMA, BLOOM = "fixtures/models/llama-3-8b", "fixtures/models/bloom-1b4-zh"
+LLAMA = "fixtures/models/llama-3-8b"
+BLOOM = "fixtures/models/bloom-1b4-zh"
 
 
 def config_of(name: str) -> dict[str, object]:

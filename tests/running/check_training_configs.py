@@ -102,7 +102,8 @@ def by_accelerate(command: str, config: str) -> None:
 
     words = shlex.split(command)[2:]
     options = launch_command_parser().parse_args(words)
-    options.num_machines, options.machine_rank = 1, 0
+    options.num_machines = 1
+    options.machine_rank = 0
     options.deepspeed_fields_from_accelerate_config = ""  # there is no file of accelerate's own
     options.dynamo_backend = options.dynamo_backend or "no"
     before = dict(os.environ)

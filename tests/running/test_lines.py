@@ -120,7 +120,8 @@ def test_any_words_of_a_config_get_an_answer(kind: str, cls: str, method: str) -
 
 
 def test_versions_are_those_of_the_classes_and_of_the_memory_rules() -> None:
-    lists, classes = engine_lists(), class_lists()
+    lists = engine_lists()
+    classes = class_lists()
     for name, other in (("vllm", "vllm"), ("sglang", "sglang"), ("llama_cpp", "llama.cpp")):
         assert lists[name]["version"] == classes[other]["version"]
     for name in ("vllm", "sglang"):

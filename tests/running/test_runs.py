@@ -294,7 +294,8 @@ def test_tensorrt_llm_leaves_a_tenth_of_what_is_free() -> None:
     tokens = int(words[words.index("--max_seq_len") + 1])
     sized = hfinspect.memory(LLAMA, on="RTX 4090", context=tokens)
     assert sized.device is not None and sized.main is not None
-    held, card = sized.weights.nbytes, sized.device[1]
+    held = sized.weights.nbytes
+    card = sized.device[1]
     assert held is not None and sized.main.workspace is not None
     free = card - held - sized.main.workspace.nbytes
     assert sized.main.cache.nbytes <= free * 0.9

@@ -30,7 +30,8 @@ def main() -> int:
     from distributed import Client
 
     listed, output = map(Path, sys.argv[1:3])
-    address, pid = sys.argv[3], int(sys.argv[4])
+    address = sys.argv[3]
+    pid = int(sys.argv[4])
     killer = threading.Thread(target=kill_halfway, args=(output, pid), daemon=True)
     killer.start()
     arguments = ["--dask", address, "--no-cache", "--jobs", "8", "--timeout", "5"]

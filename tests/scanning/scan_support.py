@@ -69,7 +69,8 @@ class Scanner:
         """In this process. The client reads HF_ENDPOINT once, when it is imported."""
         from huggingface_hub import constants
 
-        before, constants.ENDPOINT = constants.ENDPOINT, self.hub.endpoint
+        before = constants.ENDPOINT
+        constants.ENDPOINT = self.hub.endpoint
         try:
             return hfinspect("scan", *arguments, env=self.env, cwd=self.home)
         finally:

@@ -70,7 +70,9 @@ def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: P
     names = fill(hub, 60)
     names[10:10] = ["org/none", "gated/one"]
     hub.add("gated/one", dict(hub.repos["org/m0001"].files(hub.repos["org/m0001"].sha)), gated=True)
-    listed, out, here = scan.list_of(names), tmp_path / "out.jsonl", tmp_path / "here.jsonl"
+    listed = scan.list_of(names)
+    out = tmp_path / "out.jsonl"
+    here = tmp_path / "here.jsonl"
     assert scan(listed, "-o", here, "--no-cache").code == 1
     hub.latency = 0.02
     env = {**os.environ, **scan.env, "PYTHONPATH": str(ROOT)}
@@ -98,7 +100,9 @@ def test_parts_survive_a_worker_and_the_scan_itself(hub: HubServer, tmp_path: Pa
     scan = Scanner(hub, tmp_path)
     names = fill(hub, 1150)
     names[10:10] = ["org/none"]
-    listed, out, here = scan.list_of(names), tmp_path / "out", tmp_path / "here"
+    listed = scan.list_of(names)
+    out = tmp_path / "out"
+    here = tmp_path / "here"
     parts = ["--part-rows", "100", "--no-cache", "--jobs", "8"]
     assert scan(listed, "-o", f"{here}/", *parts).code == 1
     hub.latency = 0.02

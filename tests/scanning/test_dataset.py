@@ -98,7 +98,8 @@ def test_a_killed_scan_of_the_hubs_list_goes_on_with_its_cursor(
 
 def test_shards_share_a_folder(scan: Scanner, tmp_path: Path) -> None:
     names = fill(scan.hub, 40)
-    out, listed = tmp_path / "out", scan.list_of(names)
+    out = tmp_path / "out"
+    listed = scan.list_of(names)
     for k in (1, 2, 3):
         done = scan("--author", "org", "-o", f"{out}/", "--shard", f"{k}/3")
         assert done.code == 0
@@ -114,7 +115,8 @@ def test_shards_share_a_folder(scan: Scanner, tmp_path: Path) -> None:
 
 def test_a_list_file_is_checked_and_may_grow(scan: Scanner, tmp_path: Path) -> None:
     names = fill(scan.hub, 120)
-    out, listed = tmp_path / "out", scan.list_of(names[:110])
+    out = tmp_path / "out"
+    listed = scan.list_of(names[:110])
     command = [str(listed), "-o", f"{out}/", "--part-rows", "100", "--no-cache"]
     assert scan(*command).code == 0
     refused = scan(*command)
@@ -174,7 +176,8 @@ def test_the_last_part_of_a_stopped_scan_is_not_written(
 
 def test_a_list_of_no_models_is_a_dataset_of_no_rows(scan: Scanner, tmp_path: Path) -> None:
     """With columns, and what it grows by later has its place."""
-    listed, out = scan.list_of([]), tmp_path / "out"
+    listed = scan.list_of([])
+    out = tmp_path / "out"
     assert scan(listed, "-o", f"{out}/").code == 0
     table = dataset.dataset(out, format="parquet").to_table()
     assert (len(table), table.column_names[:2]) == (0, ["target", "status"])
@@ -265,7 +268,8 @@ def test_a_killed_refresh_leaves_all_rows_and_goes_on(scan: Scanner, tmp_path: P
 
 def test_parts_that_took_their_places_halfway_are_followed_by_the_rest(tmp_path: Path) -> None:
     chance = random.Random(1)
-    folder, names = tmp_path / "rows", [f"org/m{number}" for number in range(10)]
+    folder = tmp_path / "rows"
+    names = [f"org/m{number}" for number in range(10)]
     run(folder, names[:8], chance, stops=False)
     with Dataset(folder, TYPES, {}, part_rows=3) as parts:
         parts.look(resume=True, overwrite=False)

@@ -167,7 +167,8 @@ def test_threads_carry_results_errors_and_cancelling() -> None:
     pool = DaemonThreads(1)
     go_on = threading.Event()
     first = pool.submit(go_on.wait, 10)
-    bad, never = pool.submit(int, "x"), pool.submit(int, "1")
+    bad = pool.submit(int, "x")
+    never = pool.submit(int, "1")
     never.cancel()
     last = pool.submit(int, "2")
     queued: list[Future[Any]] = [first, bad, last]

@@ -103,7 +103,8 @@ class LyingHub(HubServer):
     def answer(self, request: Request) -> Reply:
         if request.host == "hub" and request.path.startswith("/api/models/"):
             reply = self.real.answer(request)
-            listed, own = json.loads(reply.body), self.repos["org/model"].files(self.commit)
+            listed = json.loads(reply.body)
+            own = self.repos["org/model"].files(self.commit)
             for sibling in listed["siblings"]:
                 sibling["size"] = own[sibling["rfilename"]].size
             return Reply.json(listed)

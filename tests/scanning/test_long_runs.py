@@ -97,7 +97,8 @@ def test_a_second_scan_of_one_output_is_refused(scan: Scanner, tmp_path: Path) -
     """With the first one's process; the first goes on, and afterwards the way is free."""
     names = fill(scan.hub, 3)
     scan.hub.fail("stall", f"/api/models/{names[1]}", times=1, seconds=60)
-    listed, out = scan.list_of(names), tmp_path / "out.jsonl"
+    listed = scan.list_of(names)
+    out = tmp_path / "out.jsonl"
     first = scan.start(listed, "-o", out, "--no-cache")
     end = time.monotonic() + 30
     while not (out.exists() and out.read_text().count("\n") == 1):
@@ -148,7 +149,8 @@ def test_an_output_that_cannot_be_made(scan: Scanner, tmp_path: Path) -> None:
 @pytest.mark.parametrize("files", [24, 40])
 def test_few_open_files_lose_no_row(scan: Scanner, tmp_path: Path, files: int) -> None:
     names = fill(scan.hub, 40)
-    listed, out = scan.list_of(names), tmp_path / "out.jsonl"
+    listed = scan.list_of(names)
+    out = tmp_path / "out.jsonl"
     scan.hub.latency = 0.01
     command = [sys.executable, "-m", "hfinspect", "scan", str(listed), "-o", str(out), "-j", "16"]
     done = subprocess.run(

@@ -49,7 +49,8 @@ def test_a_quota_holds_a_scan_back_and_costs_no_row(tmp_path: Path) -> None:
         begun = time.monotonic()
         done = Scanner(hub, tmp_path)("--author", AUTHOR, "--source", "config", "--jobs", "4")
         seconds = time.monotonic() - begun
-        told, counts = hub.told(), hub.requests.counts
+        told = hub.told()
+        counts = hub.requests.counts
     finally:
         hub.close()
     rows = [json.loads(line) for line in done.out.splitlines()]

@@ -26,7 +26,8 @@ def test_what_never_ends_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_time_that_is_granted_meanwhile_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_limit, "GRACE", 0.05)
-    deadline, gone = Deadline(0.05), threading.Event()
+    deadline = Deadline(0.05)
+    gone = threading.Event()
     threading.Timer(0.02, lambda: deadline.grant(3)).start()
     assert time_limit.within(deadline, lambda: gone.wait(0.4), "a") is False
 

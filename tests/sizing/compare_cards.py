@@ -49,7 +49,8 @@ def candidates(name: str, gb: str) -> Iterator[str]:
 
 
 def _same(row: Mapping[str, str], card: Any) -> bool:
-    own, other = float(row["gb_per_second"]), card.memory_bandwidth_gb_s or 0.0
+    own = float(row["gb_per_second"])
+    other = card.memory_bandwidth_gb_s or 0.0
     size = card.memory_size_gb or 0.0
     return round(size) == int(row["gb"]) and abs(own - other) <= _EQUAL * own
 
@@ -67,7 +68,8 @@ def main() -> None:
         names = candidates(row["name"], row["gb"]) if row["kind"] in _HELD else ()
         cards = [card for name in names for card in named.get(name, ())]
         if any(_same(row, card) for card in cards):
-            row["checked"], equal = source, equal + 1
+            row["checked"] = source
+            equal = equal + 1
             continue
         said = ", ".join(
             f"{c.name}: {c.memory_size_gb} GB, {c.memory_bandwidth_gb_s} GB/s" for c in cards

@@ -78,7 +78,8 @@ def sparse_checkpoint(config: dict[str, Any], folder: Path) -> None:
     end = 0
     for spec in predict(config).tensors:
         if is_saved(spec):
-            start, end = end, end + 2 * spec.elements
+            start = end
+            end = end + 2 * spec.elements
             header[spec.name] = {
                 "dtype": "BF16",
                 "shape": list(spec.shape),
@@ -141,7 +142,8 @@ def record(config: dict[str, Any], work: Path) -> dict[str, Any]:
     """Bytes and printed MiB by recipe; bytes are those of ggml's own table of types."""
     import gguf
 
-    folder, out = work / "model", work / "model.gguf"
+    folder = work / "model"
+    out = work / "model.gguf"
     folder.mkdir()
     sparse_checkpoint(config, folder)
     sparse_gguf(folder, out)

@@ -195,7 +195,8 @@ def call_as_released(path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(path)
-    old, new = "vision_tower.", "vision_tower.vision_model."
+    old = "vision_tower."
+    new = "vision_tower.vision_model."
     released = {
         name if new in name else name.replace(old, new): tensor for name, tensor in tensors.items()
     }
@@ -328,7 +329,8 @@ def written(path: Path, name: str) -> list[int]:
 
 def record(case: str, work: Path) -> tuple[Recorded, dict[str, list[int]]]:
     """A case, and the bytes of the files of it that were really written."""
-    folder, out = work / case, work / f"{case}.gguf"
+    folder = work / case
+    out = work / f"{case}.gguf"
     folder.mkdir()
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         save(case, folder)

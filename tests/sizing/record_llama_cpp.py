@@ -62,7 +62,8 @@ _DEFAULT_PATTERN = """afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 laguna l
 _OPTIONAL_WINDOW = "afmoe gemma2 gemma3 laguna llama4 mellum olmo2 plamo3 smallthinker".split()
 _PREDICTING = """llama gemma3 llama4 gpt-oss falcon-h1 minimax-m3 hy_v4 minimax-01 deepseek4 mamba
     qwen3moe""".split()
-_WINDOW, _PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
+_WINDOW = "attention.sliding_window"
+_PATTERN = "attention.sliding_window_pattern"
 #: More tiny files: (architecture, what differs, other key-values without their prefix).
 VARIANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     *(

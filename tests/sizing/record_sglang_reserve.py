@@ -78,7 +78,9 @@ class _Empty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module = ModuleType(spec.name)
         else:
             module = MagicMock(name=spec.name)
-        module.__spec__, module.__path__, module.__name__ = spec, [str(folder)], spec.name
+        module.__spec__ = spec
+        module.__path__ = [str(folder)]
+        module.__name__ = spec.name
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -144,7 +146,8 @@ def resolved(
     cuda_graph_hook.apply_cuda_graph_compatibility(arguments)
     memory_hook.handle_gpu_memory_settings(arguments)
     now = memory_hook.resolving_view(arguments)
-    step, sequences = now.chunked_prefill_size, now.cuda_graph_config.decode.max_bs
+    step = now.chunked_prefill_size
+    sequences = now.cuda_graph_config.decode.max_bs
     return step, sequences, now.mem_fraction_static
 
 

@@ -316,7 +316,8 @@ def main(tool: str = "", *names: str) -> None:
             except importlib.metadata.PackageNotFoundError:
                 continue
             with tempfile.TemporaryDirectory() as work:
-                folder, out = Path(work) / name, Path(work) / "out"
+                folder = Path(work) / name
+                out = Path(work) / "out"
                 out.mkdir()
                 base = make(name, folder)
                 model = {key: n for key, n in base.items() if key != "transformers_version"}

@@ -52,7 +52,8 @@ DEEP = (
     Case("", False, 1, 17, False),
     Case("", False, 2, 17, True),
 )
-_SHORT, _LONG_INPUT = 17, 1000
+_SHORT = 17
+_LONG_INPUT = 1000
 #: Latents have heads of two widths, which no fused kernel of torch's takes on a CPU.
 _EAGER = (
     *("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note_text"),
@@ -94,7 +95,8 @@ def _peak(model: Any, case: Case) -> tuple[int, int]:
 
         def __init__(self, known: set[int]) -> None:
             super().__init__()
-            self.known, self.peak = known, 0
+            self.known = known
+            self.peak = 0
             self.alive: dict[int, tuple[Any, int]] = {}
 
         def __torch_dispatch__(
@@ -186,7 +188,9 @@ def _kept(made: Any) -> list[Any]:
     """The tensors of what a call gave as its cache or states."""
     import torch
 
-    tensors, open_, seen = [], [getattr(made, "past_key_values", None)], set()
+    tensors = []
+    open_ = [getattr(made, "past_key_values", None)]
+    seen = set()
     open_ += [getattr(made, "state", None), getattr(made, "cache_params", None)]
     while open_:
         one = open_.pop()

@@ -69,7 +69,9 @@ class _Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: Any) -> ModuleType:
         module = MagicMock(name=spec.name)
-        module.__spec__, module.__path__, module.__name__ = spec, [], spec.name
+        module.__spec__ = spec
+        module.__path__ = []
+        module.__name__ = spec.name
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -48,7 +48,9 @@ def _counted(prediction: Prediction, targets: str, saved: str = "") -> int | Non
 
 def test_counts_are_those_of_peft_or_refused() -> None:
     """At the default targets and at every linear layer, for each recorded type."""
-    equal, refused, wrong = 0, set(), []
+    equal = 0
+    refused = set()
+    wrong = []
     for kind, row in ROWS.items():
         prediction = _predicted(kind)
         for asked in ("default", ALL_LINEAR):

@@ -161,7 +161,8 @@ def test_transformers_code_under_an_engine_is_noted() -> None:
 
 
 def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
-    inspection, prediction = hfinspect.inspect(BAMBA), hfinspect.predict(BAMBA)
+    inspection = hfinspect.inspect(BAMBA)
+    prediction = hfinspect.predict(BAMBA)
     memory = plan(inspection, prediction, MemoryRequest(LOGICAL))
     made = curves(inspection, prediction, memory)
     assert made is not None

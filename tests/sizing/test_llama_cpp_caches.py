@@ -176,7 +176,8 @@ def test_hostile_key_values_give_a_layout_or_a_reason(seed: int) -> None:
     """Never an error of another kind, never a negative or absurd number."""
     dice = random.Random(seed)
     for one in recorded():
-        keys, shapes = dict(one.keys), {name: shape for name, shape, _ in one.tensors}
+        keys = dict(one.keys)
+        shapes = {name: shape for name, shape, _ in one.tensors}
         own = [key for key in keys if key.startswith(one.architecture + ".")]
         for key in dice.sample(own, k=min(len(own), dice.choice((1, 1, 2, 5, 40)))):
             if dice.random() < 0.2:

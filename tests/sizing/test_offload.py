@@ -16,7 +16,8 @@ from ..cli.program import hfinspect as program
 from ..formats.gguf_files import GgufWriter
 from ..schemas import conforms
 
-Q8_0, F32 = 8, 0
+Q8_0 = 8
+F32 = 0
 #: Matrices in Q8_0 (34 bytes for 32 numbers), norms in float32; width 64, 4 heads of 16, 2 of them
 #: for keys, inner width 96, 128 tokens. Of a layer: queries and output 64 · 68 each, keys and
 #: values 32 · 68 each, gate and up 96 · 68 each, down 64 · 102, two norms of 256.

@@ -90,7 +90,8 @@ def test_gpt_oss_by_experts_and_by_width() -> None:
     expert = 2 * (2880 * 5760 + 5760 + 2880**2 + 2880)
     assert _per_device(GPT_OSS, expert_parallel=8) == whole - 36 * 112 * expert
     by_width = 2 * ((2880 * 5760 + 5760 + 2880**2) // 8 + 2880)
-    queries, keys = 64 * 64, 8 * 64
+    queries = 64 * 64
+    keys = 8 * 64
     attention = 2 * ((2880 + 1) * (queries + 2 * keys) // 8 + 2880 * queries // 8 + 2880 + 64 // 8)
     router = 2 * (128 * 2880 + 128)
     layer = 128 * by_width + attention + router + 2 * 2 * 2880

@@ -64,7 +64,8 @@ def _inspected(config: dict[str, Any], tmp: Path) -> tuple[Any, Prediction]:
 
 def _as_recorded(case: Recorded) -> GgufModel:
     """The converter's file, as the record has it."""
-    keys, architecture = case.keys, case.keys["general.architecture"]
+    keys = case.keys
+    architecture = case.keys["general.architecture"]
 
     def first(key: str, absent: int) -> int:
         value = keys.get(f"{architecture}.{key}", absent)

@@ -14,7 +14,8 @@ heads = st.integers(1, 256)
 
 @given(heads, heads, st.integers(1, 64), st.sampled_from(["query", "key", "qkv", "key_value"]))
 def test_parts_of_heads_are_those_of_fractions(query: int, key: int, ranks: int, kind: str) -> None:
-    kept, asked = Fraction(-(-key // ranks), key), Fraction(-(-query // ranks), query)
+    kept = Fraction(-(-key // ranks), key)
+    asked = Fraction(-(-query // ranks), query)
     whole = {"query": asked, "qkv": (asked * query + 2 * kept * key) / (query + 2 * key)}
     part, count = _SplitHeads(query, key).part(kind, ranks)
     assert Fraction(part, count) == whole.get(kind, kept)

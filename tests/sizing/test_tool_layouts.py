@@ -102,7 +102,8 @@ def follows(inspection: Inspection, file: Written) -> bool:
 def compared(tool: str, folder: Path) -> Iterator[bool]:
     """Whether config and files of each recorded file of a tool are understood to the byte."""
     for at, name in enumerate(name for name in FILES if f": {tool}: " in name):
-        file, own = written(name), folder / str(at)
+        file = written(name)
+        own = folder / str(at)
         own.mkdir()
         alone = from_config(file, own)
         read = from_files(file, own)

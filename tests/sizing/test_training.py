@@ -188,7 +188,8 @@ def test_nonsense_is_refused(target: str, more: dict[str, Any]) -> None:
 
 
 def test_what_is_not_known_is_refused_by_name() -> None:
-    mixtral, packed = str(MODELS / "mixtral-8x7b"), {"quantization_config": {"quant_method": "awq"}}
+    mixtral = str(MODELS / "mixtral-8x7b")
+    packed = {"quantization_config": {"quant_method": "awq"}}
     assert "experts" in hfinspect.memory(mixtral, train="qlora").training_unknown
     assert "Muon" in hfinspect.memory(mixtral, train="full", optimizer="muon").training_unknown
     memory = hfinspect.memory(LLAMA, train="lora", overrides=packed)
@@ -362,7 +363,10 @@ def test_dropout_and_other_activations_have_no_rule() -> None:
 def test_custom_targets_by_hand() -> None:
     """Adapters at gate alone: a layer keeps what frozen ones keep, the gate's input in float32 and
     4 · r; the first layer nothing before its gate, and of up nothing."""
-    h, inner, s, r = 4096, 14336, 512, 16
+    h = 4096
+    inner = 14336
+    s = 512
+    r = 16
     training_line = _training(LLAMA, "lora", targets="gate_proj", seq=s, rank=r).activations
     assert training_line is not None
     frozen = 8 * h + 8 + 4 * (h + 1024) + 4 * 32 + 6 * inner

@@ -35,7 +35,8 @@ def config_of(name: str) -> dict[str, Any]:
 @cache
 def ours(name: str, attention: str, static: bool, batch: int, tokens: int, padded: bool) -> int:
     """Bytes of the limit without the device's runtime."""
-    config, kind = config_of(name), name.partition(" ")[0]
+    config = config_of(name)
+    kind = name.partition(" ")[0]
     of_both = "decoder_start_token_id" in config
     seen = encoder_tokens(kind, tokens, padded, config) if of_both else None
     sized = hfinspect.memory(

@@ -61,7 +61,8 @@ def configs() -> dict[str, dict[str, Any]]:
 
 def answer(row: dict[str, Any]) -> float | str | None:
     """The number that is said here, in the row's unit; text where it is refused by name."""
-    name, of = row["id"], row["settings"]
+    name = row["id"]
+    of = row["settings"]
     if name.startswith("tf-default"):
         return _of_transformers(row)
     if row["kind"] in ("training", "flops", "activation"):
@@ -265,7 +266,8 @@ def measured_wish(setting: str) -> dict[str, Any]:
 
 
 def _measured(row: dict[str, Any]) -> float | str | None:
-    of, config = row["settings"], measured_config(row["model"])
+    of = row["settings"]
+    config = measured_config(row["model"])
     if of["mode"] == "inference":
         memory = hfinspect.memory(config, context=2048, engine="transformers")
         return None if memory.total is None else memory.total / 10**9

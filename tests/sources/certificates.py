@@ -61,7 +61,8 @@ def authority(folder: Path) -> Authority:
     """A new one. Skips the test where there is no openssl to make it."""
     if shutil.which("openssl") is None:
         pytest.skip("certificates are made by openssl")
-    key, made = folder / "authority.key", folder / "authority.pem"
+    key = folder / "authority.key"
+    made = folder / "authority.pem"
     subject = ("-subj", "/CN=An authority of one's own", "-days", "2")
     _openssl("req", "-x509", *_KEY, "-keyout", key, "-out", made, *subject)
     return Authority(folder)

@@ -75,7 +75,8 @@ def tensors() -> Tensors:
 
 def sharded(shards: int = SHARDS) -> dict[str, bytes | StoredFile]:
     """The model in so many shards, with their index."""
-    names, all_tensors = shard_names("model", ".safetensors", shards), list(tensors().items())
+    names = shard_names("model", ".safetensors", shards)
+    all_tensors = list(tensors().items())
     parts = [dict(all_tensors[at::shards]) for at in range(shards)]
     weight_map = {name: shard for shard, part in zip(names, parts, strict=True) for name in part}
     index = json.dumps({"metadata": {}, "weight_map": weight_map}).encode()
@@ -125,7 +126,8 @@ def questions(hub: HubServer) -> dict[str, Callable[..., object]]:
 
 def tabs(hub: HubServer, target: str) -> dict[str, list[Asked]]:
     """What the tabs of the app request, one after the other."""
-    reach, requests = Reach(opened=OpenModels(hub.endpoint)), {}
+    reach = Reach(opened=OpenModels(hub.endpoint))
+    requests = {}
     for kind in ("report", "memory", "explain", "audit"):
         question = json.dumps({"kind": kind, "target": target})
         requests[kind] = during(hub, lambda text=question: _told(answer(text, reach)))  # type: ignore[misc]

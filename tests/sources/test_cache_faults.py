@@ -97,7 +97,8 @@ def test_a_bit_that_flips(warm: Warm, tmp_path: Path) -> None:
     """Anywhere: in the magic, the key, the digest, the payload."""
     rng = random.Random(31)
     for entry in warm.entries():
-        size, name = (warm.root / entry).stat().st_size, warm.of(entry)
+        size = (warm.root / entry).stat().st_size
+        name = warm.of(entry)
         for at in (0, 19, 30, *(rng.randrange(size) for _ in range(2)), size - 1):
             bit = 1 << rng.randrange(8)
 
@@ -110,7 +111,8 @@ def test_a_bit_that_flips(warm: Warm, tmp_path: Path) -> None:
 
 def test_an_entry_that_is_cut(warm: Warm, tmp_path: Path) -> None:
     for entry in warm.entries():
-        size, name = (warm.root / entry).stat().st_size, warm.of(entry)
+        size = (warm.root / entry).stat().st_size
+        name = warm.of(entry)
         for left in (0, 21, size // 2, size - 1):
             root = warm.changed(entry, lambda data, left=left: data[:left], tmp_path / "cut")  # type: ignore[misc]
             assert seen(warm.hub, name, root) == warm.seen[name], (entry, left)

@@ -191,7 +191,8 @@ def test_whole_files_have_a_limit(hub: HubServer) -> None:
 @pytest.mark.parametrize("gzips", [False, True])
 def test_the_limit_holds_where_no_size_is_listed(hub: HubServer, gzips: bool) -> None:
     """Also for what only inflates to more: a gzip bomb."""
-    hub.lists_sizes, hub.gzips = False, gzips
+    hub.lists_sizes = False
+    hub.gzips = gzips
     hub.add("org/model", {"config.json": bytes(3_000_000)})
     with pytest.raises(LimitError, match="larger"):
         source(hub, "org/model").read_all("config.json", 100_000)

@@ -141,7 +141,8 @@ def test_the_limiter_is_shared_and_knows_quotas_apart(hub: HubServer) -> None:
     shared = client(hub, pauses=pauses)
     hub.add("org/a", {"config.json": b"a"})
     hub.add("org/b", {"config.json": b"b"})
-    first, second = HubSource("org/a", client=shared), HubSource("org/b", client=shared)
+    first = HubSource("org/a", client=shared)
+    second = HubSource("org/b", client=shared)
     first.list_files()
     shared.throttle.block("api", 20)
     assert first.read_all("config.json", 9) == b"a"

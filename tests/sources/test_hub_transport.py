@@ -381,7 +381,8 @@ def answered_by_h11(text: bytes) -> tuple[int, bytes] | None:
     made = h11.Connection(h11.CLIENT)
     made.send(h11.Request(method="GET", target="/", headers=[("Host", "hub")]))
     made.send(h11.EndOfMessage())
-    status, data = 0, b""
+    status = 0
+    data = b""
     try:
         made.receive_data(text)
         made.receive_data(b"")
@@ -459,7 +460,8 @@ def test_no_answer_is_read_in_another_way(data: st.DataObject) -> None:
             + data.draw(st.sampled_from(SPICE))
             + text[at + data.draw(st.integers(0, 3)) :]
         )
-    ours, theirs = answered(text), answered_by_h11(text)
+    ours = answered(text)
+    theirs = answered_by_h11(text)
     assert ours is None or theirs is None or ours == theirs
 
 

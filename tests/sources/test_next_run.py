@@ -48,7 +48,8 @@ def test_every_verb_asks_for_the_commit_alone(hub: HubServer, tmp_path: Path) ->
 
 def test_a_commit_costs_no_request(hub: HubServer, tmp_path: Path) -> None:
     repo = hub.add(REPO, sharded_files(12))
-    cache, target = HeaderCache(tmp_path), f"{REPO}@{repo.sha}"
+    cache = HeaderCache(tmp_path)
+    target = f"{REPO}@{repo.sha}"
     access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False, "cache": cache}
     first = hfinspect.inspect(target, **access)
     hub.meter.clear()

@@ -41,7 +41,10 @@ LIST = json.dumps(LISTING).encode()
 WAIT = 0.3
 AT_MOST = 3.0
 
-READ, ERROR, WRONG, WAITS = "reads it", "an error", "a wrong result", "waits without end"
+READ = "reads it"
+ERROR = "an error"
+WRONG = "a wrong result"
+WAITS = "waits without end"
 
 
 def answer(

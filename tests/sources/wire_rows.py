@@ -353,7 +353,8 @@ def _(bench: Bench) -> None:
 
 @row("redirect", "a file to a storage host", "reads it, without the token")
 def _(bench: Bench) -> None:
-    bench.token, bench.asks_for = "hf_reader", "file"
+    bench.token = "hf_reader"
+    bench.asks_for = "file"
     there = bench.serve([part()])
     bench.endpoint = ""
     bench.serve([answer(b"", "302 Found", f"Location: {there.url}/f?Signature=s")])

@@ -21,7 +21,8 @@ def block(width: int, experts: int, depth: int, *, shared: bool) -> Module:
     def inner() -> Module:
         return Module("Inner", norm=LayerNorm(width))
 
-    one, lowest = expert(), inner()
+    one = expert()
+    lowest = inner()
     return Module(
         "Block",
         experts=ModuleList(

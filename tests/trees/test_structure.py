@@ -41,7 +41,8 @@ def test_predicting_layers_that_the_class_has_not_are_not_shown() -> None:
 
 def test_equal_neighbours_are_folded() -> None:
     """Runs of equal members, also of equal members that are different objects."""
-    one, other = Linear(2, 2), Linear(2, 3)
+    one = Linear(2, 2)
+    other = Linear(2, 3)
     same = Linear(2, 2)
     shown = render(Module("M", layers=ModuleList([one, same, other, one], start=5)))
     assert [line.strip().split(":")[0] for line in shown.splitlines()[2:-2]] == [

@@ -25,7 +25,8 @@ def room(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         for trace, content in TRACES.items():
             (package / "traced" / f"{trace}.json").write_text(content, encoding="utf-8")
     else:
-        heads, blocks = [], b""
+        heads = []
+        blocks = b""
         for trace, content in TRACES.items():
             block = lzma.compress(f"{trace}\t{content}\n".encode())
             heads.append([len(block), [trace]])

@@ -141,7 +141,8 @@ def test_what_is_not_known_is_refused_by_its_key(config: dict[str, Any], key: st
 def test_a_size_shows_which_entry_it_is() -> None:
     root = builders(STAGED)["StagedModel"](ModelConfig({}))
     stage: Any = root["stages"].children["1"]  # type: ignore[union-attr]
-    down, bias = stage["down"]["weight"].shape, stage["layers"]["0"]["bias"].shape
+    down = stage["down"]["weight"].shape
+    bias = stage["layers"]["0"]["bias"].shape
     assert [str(expr_of(n)) for n in down] == ["widths[1]", "widths[0]"]
     assert str(expr_of(bias[0])) == "embed_dim * 2"
 

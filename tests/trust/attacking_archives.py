@@ -104,14 +104,17 @@ def _legacy() -> Iterator[Sample]:
     yield Sample("legacy torch files", "a container's class", "model.pt", "torch", data)
 
 
-_LOCAL, _CENTRAL, _END = "<4s5H3L2H", "<4s6H3L5H2L", "<4s4H2LH"
+_LOCAL = "<4s5H3L2H"
+_CENTRAL = "<4s6H3L5H2L"
+_END = "<4s4H2LH"
 
 
 def _plain_zip(members: dict[str, bytes], base: int = 0) -> tuple[bytes, bytes, int]:
     """Local part, directory, and number of members; offsets count from ``base``."""
     local = central = b""
     for member, data in members.items():
-        raw, crc = member.encode(), zlib.crc32(data)
+        raw = member.encode()
+        crc = zlib.crc32(data)
         at = base + len(local)
         local += (
             struct.pack(_LOCAL, b"PK\3\4", 20, 0, 0, 0, 0, crc, len(data), len(data), len(raw), 0)

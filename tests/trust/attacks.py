@@ -278,7 +278,8 @@ def _stats(cls: str) -> Raw:
 
 def _opcodes() -> Iterator[Sample]:
     """Every opcode that loads a name or makes a call."""
-    system, cmd = b"cos\nsystem\n", value(TOUCH)
+    system = b"cos\nsystem\n"
+    cmd = value(TOUCH)
     forms = {
         "REDUCE": system + cmd + b"\x85R",
         "INST": b"(" + cmd + b"ios\nsystem\n",
@@ -377,7 +378,8 @@ class _Call:
 
 
 def _memo() -> Iterator[Sample]:
-    os_name, cmd = value("os"), value(TOUCH)
+    os_name = value("os")
+    cmd = value(TOUCH)
     tricks = {
         "names from the memo": b"\x8c\x06system\x94\x8c\x02os\x94h\x01h\x00\x93" + cmd + b"\x85R",
         "memo overwritten": b"\x8c\x02req\x00\x8c\x02osq\x00h\x00\x8c\x06system\x93"

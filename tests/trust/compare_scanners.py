@@ -21,7 +21,8 @@ from hfinspect.errors import NothingToInspectError
 from .benign import benign_files
 from .disguised import every_sample
 
-BEGIN, END = "<!-- begin tables -->", "<!-- end tables -->"
+BEGIN = "<!-- begin tables -->"
+END = "<!-- end tables -->"
 OURS = "hfinspect"
 
 #: key -> "flagged", "unread" or "silent"
@@ -30,7 +31,8 @@ Answers = Mapping[str, str]
 
 def corpus() -> tuple[list[tuple[str, str, bytes]], dict[str, str]]:
     """(key, file, bytes) of everything, and the group of each key."""
-    files, groups = [], {}
+    files = []
+    groups = {}
     for number, sample in enumerate(every_sample()):
         key = f"attack{number}"
         files.append((key, sample.file, sample.data))
@@ -99,9 +101,11 @@ def main(target: Path) -> None:
             (root / key / file).write_bytes(content)
         ours = {key: ask_hfinspect(root / key) for key, _, _ in files}
         answers: dict[str, Answers] = {OURS: ours, **ask_others(root, files)}
-    attacks, benign = table(answers, groups, "attack"), table(answers, groups, "benign")
+    attacks = table(answers, groups, "attack")
+    benign = table(answers, groups, "benign")
     text = target.read_text(encoding="utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    before = text.split(BEGIN)[0]
+    after = text.split(END)[1]
     body = f"### Files that run code\n\n{attacks}\n\n### Files that libraries save\n\n{benign}"
     target.write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}", encoding="utf-8")
 

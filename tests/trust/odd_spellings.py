@@ -40,8 +40,11 @@ def odd() -> Iterator[Sample]:
 def header(name: bytes, size: int, kind: bytes = b"0", *, gnu: bool = False) -> bytearray:
     block = bytearray(BLOCK)
     block[: len(name)] = name
-    block[100:108], block[108:116], block[116:124] = b"0000755\0", b"0000000\0", b"0000000\0"
-    block[124:136], block[136:148] = b"%011o\0" % size, b"%011o\0" % 0
+    block[100:108] = b"0000755\0"
+    block[108:116] = b"0000000\0"
+    block[116:124] = b"0000000\0"
+    block[124:136] = b"%011o\0" % size
+    block[136:148] = b"%011o\0" % 0
     block[156:157] = kind
     block[257:265] = b"ustar  \0" if gnu else b"ustar\x0000"
     return summed(block)

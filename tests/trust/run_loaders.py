@@ -231,7 +231,8 @@ def load_kernel(file: str) -> None:
     takes the code of any repo that a config names; later versions want ``allow_all_kernels``."""
     sys.path.insert(0, os.environ["HFINSPECT_OLD_TRANSFORMERS"])
     os.environ["HF_HUB_OFFLINE"] = "1"
-    repo, commit = Path(os.environ["HF_HOME"]) / "hub" / "models--someone--attention", "a" * 40
+    repo = Path(os.environ["HF_HOME"]) / "hub" / "models--someone--attention"
+    commit = "a" * 40
     for variant in ("torch-cpu", "torch-universal"):
         code = repo / "snapshots" / commit / "build" / variant / "__init__.py"
         code.parent.mkdir(parents=True)

@@ -86,7 +86,8 @@ def main() -> None:
     logging.disable()
     for warm in ("picklescan.scanner", "modelscan.modelscan", "fickling.loader"):
         __import__(warm)
-    root, manifest = Path(sys.argv[1]), json.load(sys.stdin)
+    root = Path(sys.argv[1])
+    manifest = json.load(sys.stdin)
     verdicts = {
         f"{scanner} {version(scanner)}": {
             key: ask(scanner, str(root / key / file)) for key, file in manifest

@@ -36,7 +36,9 @@ class _Counted:
     is_near = True
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.size, self.reads = data, len(data), 0
+        self.data = data
+        self.size = len(data)
+        self.reads = 0
 
     def read(self, start: int, stop: int) -> bytes:
         self.reads += 1

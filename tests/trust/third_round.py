@@ -178,7 +178,8 @@ def exported(text: str, *, escaped: bool = False) -> bytes:
         for path, packed in members.items():
             data = base64.b64decode(packed)
             if path.endswith("models/model.json"):
-                written, first = data.decode(), json.dumps(text)[1:-1]
+                written = data.decode()
+                first = json.dumps(text)[1:-1]
                 if escaped:
                     first = first.replace("e", "\u0065")
                 data = written.replace(_first(written), first).encode()

@@ -19,7 +19,8 @@ from hfinspect.web.assemble import PYODIDE, assemble, packed, policy, served_fil
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Put together with files that have the names of Pyodide's."""
-    pyodide, folder = tmp_path_factory.mktemp("pyodide"), tmp_path_factory.mktemp("site")
+    pyodide = tmp_path_factory.mktemp("pyodide")
+    folder = tmp_path_factory.mktemp("site")
     for name in PYODIDE:
         (pyodide / name).write_text(name)
     assemble(folder, pyodide)

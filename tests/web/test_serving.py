@@ -73,7 +73,8 @@ def write_cached(cache: Path, repo_id: str, commit: str) -> None:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("serve")
-    models, outside = root / "models", root / "outside"
+    models = root / "models"
+    outside = root / "outside"
     write_model(models / "org" / "mine")
     write_model(outside / "secret")
     (models / "link").symlink_to(outside / "secret")
@@ -394,13 +395,16 @@ def test_cancel_ends_a_question(place: Place) -> None:
 
 def test_a_dropped_file_is_sent_in_parts(place: Place) -> None:
     """The page's part of the exchange, played by this test."""
-    server, files = place.server, model_files()
+    server = place.server
+    files = model_files()
     listed = [{"name": f"mine/{name}", "size": len(data)} for name, data in files.items()]
     dropped = server.request("/drop", json.dumps(listed).encode()).json["place"]
     answers: list[Any] = []
     asking = threading.Thread(target=lambda: answers.append(server.ask(f"{dropped}/mine")))
     asking.start()
-    sent, brought, part = 0, "", b""
+    sent = 0
+    brought = ""
+    part = b""
     while asking.is_alive():
         wanted = server.request(f"/part?{dropped[1:]}.{brought}", part).json
         if "id" not in wanted:  # the question was answered

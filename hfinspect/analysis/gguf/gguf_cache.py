@@ -75,7 +75,8 @@ _WITHOUT_GROUPS: Final = frozenset({"jamba", "mamba"})
 _F32: Final = "F32"
 _U32: Final = 2**32
 #: Tokens that share a row of DeepSeek-V4's compressed caches, by the kind of the layer.
-_CSA, _HCA = 4, 128
+_CSA = 4
+_HCA = 128
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,8 @@ class _KeyReader:
         if architecture == "plamo2":
             self.key = keys.number("attention.key_length", self.key)
             self.value = keys.number("attention.value_length", self.value)
-        window_key, window_value = (
-            keys.number("attention.key_length_swa", self.key if self.heads[0] else 0),
-            keys.number("attention.value_length_swa", self.value if self.heads[0] else 0),
-        )
+        window_key = keys.number("attention.key_length_swa", self.key if self.heads[0] else 0)
+        window_value = keys.number("attention.value_length_swa", self.value if self.heads[0] else 0)
         self.window, self.windowed = windowed_layers(architecture, keys, self.layers, self.trunk)
         self.head_sizes = [
             (window_key, window_value) if windowed else (self.key, self.value)
@@ -217,7 +216,9 @@ class _KeyReader:
             self.inner.append(0)
             self.heads.append(1)
             self.kv_heads.append(1)
-            self.trunk, self.layers, self.mtp = self.layers, self.layers + 1, 1
+            self.trunk = self.layers
+            self.layers = self.layers + 1
+            self.mtp = 1
 
     def _recurrent(self) -> list[bool]:
         if self.architecture in _RECURRENT or self.architecture == "falcon-h1":
@@ -303,7 +304,8 @@ class _KeyReader:
         return il < self.trunk or every_layer
 
     def _rows(self, il: int) -> KeysValues:
-        (key, value), heads = self.head_sizes[il], self.kv_heads[il]
+        (key, value) = self.head_sizes[il]
+        heads = self.kv_heads[il]
         return KeysValues(
             self._small(key * heads),
             0 if self.latent else self._small(value * heads),
@@ -325,7 +327,8 @@ class _KeyReader:
 
     def _indexers(self) -> list[bool]:
         """Layers with an indexer of their own; others use the last one's choice."""
-        name, key = self.architecture, "attention.indexer.types"
+        name = self.architecture
+        key = "attention.indexer.types"
         every = [1] * self.trunk
         if name == "deepseek32":
             return [True] * self.trunk
@@ -341,7 +344,8 @@ class _KeyReader:
 
     def _indexer(self) -> KeysValues:
         size = self.keys.number("attention.indexer.key_length")
-        name, pooled = self.architecture, False
+        name = self.architecture
+        pooled = False
         if name == "glm5-next":
             pooled = self.keys.number("attention.indexer.kpool") > 0
         value = 0 if self.latent or name in KEYS_ALONE else self.value
@@ -368,19 +372,23 @@ class _KeyReader:
         return tuple(states)
 
     def _state_sizes(self) -> tuple[int, int]:
-        name, number = self.architecture, self.keys.number
+        name = self.architecture
+        number = self.keys.number
         if name in _RECURRENT and name not in _STATE_SPACES:  # RWKV
-            size, shifts = number("wkv.head_size"), number("token_shift_count", 2)
+            size = number("wkv.head_size")
+            shifts = number("token_shift_count", 2)
             return shifts * self.width, self.width * size
         if name in ("lfm2", "lfm2moe"):
             return self.width * max(number("shortconv.l_cache") - 1, 0), 0
         if name in _KDA:
-            size, kernel = number("kda.head_dim"), number("ssm.conv_kernel")
+            size = number("kda.head_dim")
+            kernel = number("ssm.conv_kernel")
             inner = self.heads[0] * size
             return 3 * (kernel - 1 if kernel else 3) * inner, size * inner
         if name == "minimax-01":
             return 0, self.key * self.key * self.heads[0]
-        kernel, inner = number("ssm.conv_kernel"), number("ssm.inner_size")
+        kernel = number("ssm.conv_kernel")
+        inner = number("ssm.inner_size")
         state = number("ssm.state_size")
         groups = 0 if name in _WITHOUT_GROUPS else number("ssm.group_count")
         return max(kernel - 1, 0) * (inner + 2 * groups * state), state * inner
@@ -388,7 +396,8 @@ class _KeyReader:
     def _ngrams(self) -> int:
         """``ple_conv_state``: rows of n-grams that Qwen4's per-layer embedding keeps."""
         number = self.keys.number
-        size, kernel = number("ple.ngram_size"), number("ple.conv_kernel")
+        size = number("ple.ngram_size")
+        kernel = number("ple.conv_kernel")
         if size < 2 or not kernel:
             raise UnreadableKeyError(f"{self.keys.full('ple.ngram_size')} is less than 2")
         return (kernel - 1) * size * number("hyper_connection.count") * self.width

@@ -65,7 +65,8 @@ WINDOWS: Final[Mapping[str, WindowRule]] = MappingProxyType(
     }
 )
 
-_SIZE, _PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
+_SIZE = "attention.sliding_window"
+_PATTERN = "attention.sliding_window_pattern"
 #: Architectures for which a window of 0 means that there is none.
 _ZERO_IS_NONE: Final = frozenset(
     "afmoe gemma3 laguna lfm2 llama4 mellum olmo2 plamo3 smallthinker".split()

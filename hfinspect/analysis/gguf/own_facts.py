@@ -35,12 +35,15 @@ def gguf_facts(metadata: Mapping[str, object]) -> ModelFacts:
     for name, key in _KEYS.items():
         number = size_of(metadata.get(f"{architecture}.{key}"))
         if number is not None:
-            values[name], keys[name] = number, f"{architecture}.{key}"
+            values[name] = number
+            keys[name] = f"{architecture}.{key}"
     tokens = _length(metadata.get(_TOKENS))
     if "vocabulary" not in values and tokens is not None:
-        values["vocabulary"], keys["vocabulary"] = tokens, _TOKENS
+        values["vocabulary"] = tokens
+        keys["vocabulary"] = _TOKENS
     if "decoder_layers" in values and "layers" in values:  # the encoder's, in an encoder-decoder
-        values["encoder_layers"], keys["encoder_layers"] = values.pop("layers"), keys.pop("layers")
+        values["encoder_layers"] = values.pop("layers")
+        keys["encoder_layers"] = keys.pop("layers")
     ordered = {name: keys[name] for name in ModelFacts.__dataclass_fields__ if name in keys}
     return ModelFacts(**values, keys=ordered)  # type: ignore[arg-type]
 
@@ -58,7 +61,8 @@ HEADLESS: Final = frozenset(
     t5encoder gemma-embedding llama-embed clip wavtokenizer-dec""".split()
 )
 
-_TABLE, _HEAD = "token_embd.weight", "output.weight"
+_TABLE = "token_embd.weight"
+_HEAD = "output.weight"
 
 
 def model_type_of(metadata: Mapping[str, object]) -> str | None:

@@ -38,7 +38,8 @@ def is_buffer(words: Sequence[str], *, is_frozen: bool, is_routing: bool) -> boo
     """Of a name's lower-case segments. ``is_frozen``: the module has running statistics and does
     not count its batches, or the tensor is a table of sines; ``is_routing``: it stands next to
     experts."""
-    leaf, module = words[-1], words[-2] if len(words) > 1 else ""
+    leaf = words[-1]
+    module = words[-2] if len(words) > 1 else ""
     if leaf in _LEAVES or module in _GGUF_MODULES or leaf in _IN_MODULES.get(module, ()):
         return True
     if is_frozen:

@@ -19,9 +19,16 @@ from .buffers import is_buffer
 from .rules import BY_NEIGHBOURS, BY_PATTERN, BY_WEAK_WORD, Hints, NamePlace, first_match
 from .words import module_word, projection_word, weak_word
 
-_E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
-_R, _S, _C, _P = Component.ROUTER, Component.SSM, Component.CONV, Component.PROJECTOR
-_H, _O = Component.HEAD, Component.OTHER
+_E = Component.EMBEDDING
+_A = Component.ATTENTION
+_M = Component.MLP
+_N = Component.NORM
+_R = Component.ROUTER
+_S = Component.SSM
+_C = Component.CONV
+_P = Component.PROJECTOR
+_H = Component.HEAD
+_O = Component.OTHER
 
 #: Components whose parts would by themselves be something else: a mixer's convolution, a
 #: connector's layers, an attention's table of relative positions, the convolutions of a
@@ -199,9 +206,11 @@ def _read(words: list[str], hints: Hints) -> Component | None:
             continue
         elif component is None:
             if projection is None or module not in _HOLDING_NO_PROJECTIONS:
-                component, at = module, i
+                component = module
+                at = i
         elif _is_part(component, modules[~at], module, near=i == at + 1):
-            component, at = module, i
+            component = module
+            at = i
     if component is None and projection is _S and hints.is_attending:
         return _A  # not every module called mixer is a recurrent one
     return component or projection

@@ -17,8 +17,11 @@ from .by_name import NameLabels, of_template, template_of
 from .rules import Hints
 from .words import PROJECTIONS, module_word
 
-_A, _M, _S = Component.ATTENTION, Component.MLP, Component.SSM
-_E, _O = Component.EMBEDDING, Component.OTHER
+_A = Component.ATTENTION
+_M = Component.MLP
+_S = Component.SSM
+_E = Component.EMBEDDING
+_O = Component.OTHER
 
 #: Parameters that only a recurrence has: state-space models and linear attention keep a decay.
 _DECAYS = frozenset({"A_log", "dt_bias", "time_decay", "time_decay_w1", "decay", "slope_rate"})
@@ -38,7 +41,9 @@ _JOINING = frozenset({"fc", "fc1", "fc2"})
 
 _PARAMETRIZED = ".parametrizations"
 
-_VECTOR, _FILTER, _POINTWISE = "vector", "filter", "pointwise"
+_VECTOR = "vector"
+_FILTER = "filter"
+_POINTWISE = "pointwise"
 
 
 def labeller(tensors: Iterable[tuple[str, Sequence[int]]]) -> Callable[[str], NameLabels]:

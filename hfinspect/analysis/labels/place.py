@@ -318,7 +318,8 @@ def _tied_by_name(
     heads = [i for i in matrices if i.component is Component.HEAD]
     if len(embeddings) != 1 or len(heads) != 1:
         return {}
-    (embedding,), (head,) = embeddings, heads
+    (embedding,) = embeddings
+    (head,) = heads
     if not (table.is_alone(embedding.name) and table.is_alone(head.name)):
         return {}
     same = embedding.shape == head.shape and embedding.dtype == head.dtype

@@ -20,8 +20,14 @@ from typing import Final, NamedTuple
 from ...core.components import Component
 from .words import module_word
 
-_E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
-_R, _C, _P, _H = Component.ROUTER, Component.CONV, Component.PROJECTOR, Component.HEAD
+_E = Component.EMBEDDING
+_A = Component.ATTENTION
+_M = Component.MLP
+_N = Component.NORM
+_R = Component.ROUTER
+_C = Component.CONV
+_P = Component.PROJECTOR
+_H = Component.HEAD
 
 
 class Hints(NamedTuple):

@@ -14,9 +14,16 @@ from typing import Final
 from ...core import data_files
 from ...core.components import Component
 
-_E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
-_R, _S, _C, _P = Component.ROUTER, Component.SSM, Component.CONV, Component.PROJECTOR
-_H, _O = Component.HEAD, Component.OTHER
+_E = Component.EMBEDDING
+_A = Component.ATTENTION
+_M = Component.MLP
+_N = Component.NORM
+_R = Component.ROUTER
+_S = Component.SSM
+_C = Component.CONV
+_P = Component.PROJECTOR
+_H = Component.HEAD
+_O = Component.OTHER
 
 _TABLES: Final = data_files.read(__package__, "words.json")
 

@@ -26,7 +26,8 @@ from .selection import Selection
 def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with codes and codebooks."""
     for module in modules.values():
-        codes, books = module.get("codes"), module.get("codebooks")
+        codes = module.get("codes")
+        books = module.get("codebooks")
         if codes is None or books is None:
             continue
         name = module.full("weight")
@@ -60,11 +61,10 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
     selection.add(modules, KEEP)
 
     def pack(linear: Linear) -> PackedTensors:
-        rows, columns = (
-            exact(linear.out, high, "the width"),
-            exact(linear.inputs, wide, "the width"),
-        )
-        dtype, entries = ("I8" if bits <= 8 else "I16"), 2**bits
+        rows = exact(linear.out, high, "the width")
+        columns = exact(linear.inputs, wide, "the width")
+        dtype = "I8" if bits <= 8 else "I16"
+        entries = 2**bits
         total = linear.parameters
         width = whole_ratio(8 * (1 if bits <= 8 else 2) * rows * columns * books, total)
         scheme = f"{books} codebooks of {entries:,}"

@@ -49,7 +49,8 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
 
 
 def _scheme(declared: Declared) -> Scheme:
-    bits, group = declared.integer("bits"), declared.integer("group_size")
+    bits = declared.integer("bits")
+    group = declared.integer("group_size")
     kind = declared.text("packing_format").removeprefix("auto_round:")
     if bits not in (2, 3, 4, 8) or group is None or group == 0:
         raise UndeterminedError("it does not name bits and group_size")

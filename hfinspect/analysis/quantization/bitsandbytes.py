@@ -65,7 +65,8 @@ def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
         elif name.endswith(f".{_STATE}"):
             for tensor in module.tensors.values():
                 sheet.aside(tensor, name.removesuffix(f".{_STATE}"), Holds.TABLES)
-        scales, weight = module.get("SCB"), module.get("weight")
+        scales = module.get("SCB")
+        weight = module.get("weight")
         if scales is None:
             continue
         if weight is not None and weight.dtype == "I8":
@@ -99,9 +100,11 @@ def _read_four_bits(modules: Modules, name: str, absmax: StoredTensor, sheet: Sh
 
 # ---- the inverse
 
-_BLOCK, _NESTED_BLOCK = 64, 256
+_BLOCK = 64
+_NESTED_BLOCK = 256
 #: The shortest number is ``0.0``; a double has at most 24 characters.
-_SHORTEST, _LONGEST = 3, 24
+_SHORTEST = 3
+_LONGEST = 24
 
 
 #: Model types of which it takes experts apart to pack them.

@@ -49,7 +49,8 @@ def _claimed(declared: Declared) -> list[tuple[int, int | None]]:
     claims = []
     single = {"num_bits": declared.integer("bits"), "group_size": declared.integer("group_size")}
     for weights in (*declared.weight_schemes(), single):
-        bits, group = weights.get("num_bits"), weights.get("group_size")
+        bits = weights.get("num_bits")
+        group = weights.get("group_size")
         if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
             claims.append((bits, group if type(group) is int and group > 0 else None))
     return list(dict.fromkeys(claims))

@@ -189,10 +189,12 @@ def _scales_shape(linear: Linear, settings: _GroupSettings) -> tuple[int, ...]:
 
 
 def _words(linear: Linear, settings: _GroupSettings) -> PackedTensors:
-    bits, shape = settings.bits, _scales_shape(linear, settings)
+    bits = settings.bits
+    shape = _scales_shape(linear, settings)
     if not 1 <= bits <= 8:
         raise UndeterminedError(f"{bits} bits do not fit into words")
-    dense, loose = parts(linear.inputs, 32) * bits, parts(linear.inputs, 32 // bits)
+    dense = parts(linear.inputs, 32) * bits
+    loose = parts(linear.inputs, 32 // bits)
     if dense != loose and settings.dense is None:
         raise UndeterminedError("it names no version, on which the layout of these words depends")
     words = dense if settings.dense or dense == loose else loose
@@ -228,7 +230,8 @@ def _bytes(linear: Linear, settings: _GroupSettings) -> PackedTensors:
 
 
 def _microscaled_bytes(linear: Linear, settings: _GroupSettings) -> PackedTensors:
-    groups, shape = exact(linear.inputs, 32, "the width"), (linear.out, linear.inputs)
+    groups = exact(linear.inputs, 32, "the width")
+    shape = (linear.out, linear.inputs)
     tensors = {
         "weight": weights("F8_E4M3", shape, linear.parameters, 8, "MXFP8"),
         "weight_scale": scales("U8", linear.out, groups),

@@ -10,7 +10,8 @@ from .decoding import Holds, Modules, Sheet
 def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with ``weight_scales``."""
     for module in modules.values():
-        scales, weight = module.get("weight_scales"), module.get("qweight", "weight")
+        scales = module.get("weight_scales")
+        weight = module.get("qweight", "weight")
         if scales is None or weight is None:
             continue
         name = module.full("weight")

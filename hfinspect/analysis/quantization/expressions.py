@@ -162,7 +162,8 @@ class _ExpressionReader:
         if depth > MAX_DEPTH:
             raise UnreadablePatternError(self._text)
         build = self._automaton
-        first, last = build.new(), build.new()
+        first = build.new()
+        last = build.new()
         while True:
             begin, end = self._sequence(depth)
             build.link(first, begin)
@@ -190,7 +191,8 @@ class _ExpressionReader:
         if self._peek() in ("*", "+", "?", "{") and self._peek():
             raise UnreadablePatternError(self._text)
         build = self._automaton
-        first, last = build.new(), build.new()
+        first = build.new()
+        last = build.new()
         build.link(first, begin)
         build.link(end, last)
         if quantifier in "*?":

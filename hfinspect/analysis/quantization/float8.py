@@ -220,7 +220,8 @@ class _Settings(NamedTuple):
     four: bool = False
 
     def linear(self, linear: Linear) -> PackedTensors:
-        out, inputs = linear.out, linear.inputs
+        out = linear.out
+        inputs = linear.inputs
         if linear.is_expert and self.four:
             return self.four_bits("weight", (), out, inputs, "weight_scale_inv")
         static = self.static
@@ -301,7 +302,8 @@ def _is_size(value: object) -> bool:
 
 #: Experts in two tensors, what goes into them and what comes out: by their names (or, where each
 #: is in a module of its own, by the modules' names) what the scales are called.
-_GATE_UP, _DOWN = "gate_up_proj", "down_proj"
+_GATE_UP = "gate_up_proj"
+_DOWN = "down_proj"
 _PAIRS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {_GATE_UP: (_DOWN, "_scale_inv"), "w13_weight": ("w2_weight", "_scale")}
 )
@@ -320,7 +322,8 @@ def _experts(
     nothing is packed, with scales for each expert."""
 
     def pack(fused: Fused) -> PackedTensors:
-        packed, names = _settings(declared, config, prediction), fused.siblings
+        packed = _settings(declared, config, prediction)
+        names = fused.siblings
         if fused.module in _EACH and not packed.static:
             return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")
         if fused.module_name in _GRANITE and packed.halved and not packed.static:
@@ -337,7 +340,8 @@ def _experts(
         experts, out, inputs = fused.shape
         if _is_transposed(names[first], names[second]):
             out, inputs = inputs, out
-        scale, least = f"{fused.name}{ending}", 1 + (fused.name == first)
+        scale = f"{fused.name}{ending}"
+        least = 1 + (fused.name == first)
         tensors = _all_experts((experts, out, inputs), packed, fused.name, scale, least=least)
         if packed.static:
             tensors[f"{fused.name}_activation_scale"] = scales("F32", experts)

@@ -128,7 +128,8 @@ def _gptq(
     module: StoredModule, packed: StoredTensor, out: int, word: int, declared: Declared
 ) -> _PackedLayout | str:
     rows = packed.shape[0]
-    order, zeros = module.get("g_idx"), module.get("qzeros")
+    order = module.get("g_idx")
+    zeros = module.get("qzeros")
     inputs = order.elements if order is not None and order.elements else None
     if inputs is not None:
         bits = whole_ratio(rows * word, inputs)
@@ -145,7 +146,8 @@ def _gptq(
 
 
 def _read_marlin(module: StoredModule, sheet: Sheet) -> None:
-    packed, scales = module.get("B"), module.get("s")
+    packed = module.get("B")
+    scales = module.get("s")
     sparse = module.get("B_24")
     if sparse is not None:
         sheet.unknown(sparse, module.full("weight"), "the 2:4 sparse Marlin layout is not read")
@@ -232,7 +234,8 @@ def _gptq_plan(declared: Declared, selection: Selection) -> Scheme | None:
 
 
 def _settings(declared: Declared) -> tuple[int, int]:
-    bits, group = declared.integer("bits", "w_bit"), declared.integer("group_size", "q_group_size")
+    bits = declared.integer("bits", "w_bit")
+    group = declared.integer("group_size", "q_group_size")
     if bits not in _WIDTHS or group is None or group == 0:
         raise UndeterminedError("it does not name bits and group_size")
     return bits, group
@@ -271,7 +274,9 @@ def awq(version: str, bits: int, group: int) -> Scheme:
         raise UndeterminedError(f"AWQ {version:.40} of {bits} bits is not known")
 
     def pack(linear: Linear) -> PackedTensors:
-        out, inputs, count = linear.out, linear.inputs, linear.parameters
+        out = linear.out
+        inputs = linear.inputs
+        count = linear.parameters
         groups = _groups(linear, group)
         if version == "gemm":
             columns = exact(out, 8, "the width")

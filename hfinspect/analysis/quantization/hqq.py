@@ -59,7 +59,8 @@ def _claimed(value: object, depth: int) -> Iterator[tuple[int, int | None]]:
     """(bits, group size) of every ``weight_quant_params``; each layer may have its own."""
     if not isinstance(value, Mapping) or depth < 0:
         return
-    bits, group = value.get("nbits"), value.get("group_size")
+    bits = value.get("nbits")
+    group = value.get("group_size")
     if type(bits) is int and bits in _ROWS:
         yield bits, group if type(group) is int and group > 0 else None
         return

@@ -35,7 +35,8 @@ _GROUPS = (16, 32, 64, 128)
 def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a weight of words and scales."""
     for module in modules.values():
-        weight, scales = module.get("weight"), module.get("scales")
+        weight = module.get("weight")
+        scales = module.get("scales")
         if weight is None or scales is None or weight.dtype != "U32":
             continue
         bits_and_inputs = _bits_and_inputs(
@@ -65,7 +66,8 @@ def _bits_and_inputs(
     if not weight.shape or weight.shape[:-1] != scales.shape[:-1] or not weight.elements:
         return None
     groups = scales.shape[-1]
-    group_size, declared_bits = entry.get("group_size"), entry.get("bits")
+    group_size = entry.get("group_size")
+    declared_bits = entry.get("bits")
     sizes = (group_size,) if type(group_size) is int and group_size > 0 else _GROUPS
     fits = [
         (bits, size * groups)
@@ -112,7 +114,8 @@ def plan(declared: Declared, _config: Mapping[str, object], prediction: Predicti
 
 
 def _packing(declared: Declared) -> Scheme:
-    bits, group = declared.integer("bits"), declared.integer("group_size")
+    bits = declared.integer("bits")
+    group = declared.integer("group_size")
     mode = declared.text("mode") or "affine"
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
         raise UndeterminedError("MLX has no such bits, group_size and mode")

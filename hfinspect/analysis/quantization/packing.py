@@ -215,7 +215,8 @@ class _Walk:
     def _rewritten(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         scheme = self._scheme(node, state, place)
         children: dict[str, Module | Parameter] = {}
-        enter, is_packed = self._plan.selection.enter, False
+        enter = self._plan.selection.enter
+        is_packed = False
         for name, child in node.children.items():
             if isinstance(child, Module):
                 below = place if name.isdigit() else place._replace(name=name)

@@ -17,7 +17,8 @@ from .selection import Selection
 def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with a scale and a weight of bytes."""
     for module in modules.values():
-        weight, scale = module.get("weight"), module.get("weight_scale")
+        weight = module.get("weight")
+        scale = module.get("weight_scale")
         if weight is None or scale is None:
             continue
         sheet.aside(scale, weight.name, Holds.SCALES)

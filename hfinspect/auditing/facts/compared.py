@@ -27,8 +27,10 @@ class Compared(NamedTuple):
 
 def compared(facts: TargetFacts) -> Iterator[Compared]:
     for folder in facts.folders:
-        judged, copy = folder.judged, folder.main
-        inspection, prediction = judged.inspection, judged.prediction
+        judged = folder.judged
+        copy = folder.main
+        inspection = judged.inspection
+        prediction = judged.prediction
         if (
             copy is None
             or inspection is None
@@ -59,7 +61,8 @@ def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
 def respelled(c: Compared) -> bool:
     """Whether these seem to be the predicted tensors under the names of another layout: hardly a
     name is known, and there are about as many."""
-    predicted, in_files = len(c.prediction.tensors), len(c.infos)
+    predicted = len(c.prediction.tensors)
+    in_files = len(c.infos)
     few = 10 * len(c.expectation.missing) >= 9 * predicted
     return few and abs(in_files - predicted) * 10 <= predicted
 

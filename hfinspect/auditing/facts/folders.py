@@ -196,7 +196,8 @@ def judge(
     except UnknownArchitectureError:
         prediction = None
     except (ConfigError, MalformedError) as caught:
-        prediction, error = None, caught
+        prediction = None
+        error = caught
     comparable = (
         main is not None
         and main.kind in (FileKind.MODEL, FileKind.WEIGHTS)

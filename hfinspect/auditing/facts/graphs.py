@@ -166,7 +166,8 @@ def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
     except ValueError:
         name = text
     if key == b"function_type" and name == "lambda":
-        key, name = b"class_name", "__lambda__"
+        key = b"class_name"
+        name = "__lambda__"
     if key == b"class_name" and name in ("Lambda", "__lambda__"):
         text = "has a Lambda layer: Python bytecode that runs when the model is built"
         yield Gadget("model-code", path, text, "error")

@@ -101,7 +101,8 @@ def union(values: Iterable[Value]) -> Value:
         items += [item for item in value.items if item not in items]
         origin = origin or value.origin
     if len(texts) > MAX_TEXTS:
-        texts, origin = set(), origin or "a choice among many texts"
+        texts = set()
+        origin = origin or "a choice among many texts"
     if len(items) > 1:
         items = [union(item.with_elements for item in items)]
     return Value(frozenset(texts), origin, tuple(items), frozenset(names))

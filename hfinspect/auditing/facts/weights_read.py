@@ -83,6 +83,7 @@ def _problems(name: WeightName, error: HfinspectError | None) -> tuple[Finding, 
             return (Finding("no-tensors", error.found, name.path, None, "warning"),)
         if plain or name.kind is FileKind.TRAINING or name.path.lower().endswith(".pkl"):
             return ()
-        rule, severity = "unsupported", "warning"
+        rule = "unsupported"
+        severity = "warning"
     text = error.found + (f" ({error.where})" if error.where else "")
     return (Finding(rule, text, name.path, None, severity),)

@@ -136,7 +136,8 @@ def layers(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: correct the number of layers in the config, or complete the checkpoint.
     """
     for folder in facts.folders:
-        copy, inspection = folder.main, folder.judged.inspection
+        copy = folder.main
+        inspection = folder.judged.inspection
         if copy is None or not copy.readable or (facts.single and copy.sharded):
             continue
         if copy.format == "gguf":
@@ -198,7 +199,8 @@ def tied_stored_twice(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: leave it out, or set tie_word_embeddings to false if it is meant to differ.
     """
     for folder in facts.folders:
-        inspection, copy = folder.judged.inspection, folder.main
+        inspection = folder.judged.inspection
+        copy = folder.main
         if inspection is None or copy is None or copy.format != "safetensors":
             continue
         for finding in inspection.findings:

@@ -80,7 +80,8 @@ def copies_disagree(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 
 def _differences(main: Copy, copy: Copy) -> Iterator[RuleFinding]:
-    ours, theirs = main.tensors, copy.tensors
+    ours = main.tensors
+    theirs = copy.tensors
     shared = theirs.keys() & ours.keys()
     if not shared:
         yield RuleFinding(f"shares no tensor name with {main.label}", copy.label)

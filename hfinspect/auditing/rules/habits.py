@@ -80,7 +80,8 @@ def float32(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: save the model in the config's dtype, or correct the config.
     """
     for folder in facts.folders:
-        inspection, declared = folder.judged.inspection, declared_dtype(folder.config)
+        inspection = folder.judged.inspection
+        declared = declared_dtype(folder.config)
         if inspection is None or declared not in ("F16", "BF16") or folder.main is None:
             continue
         if "quantization_config" in (folder.config or {}):

@@ -67,7 +67,8 @@ def tensor_not_in_shards(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: rebuild the index from the shards, or fetch the shard that should hold it.
     """
     for copy, index, weight_map in _indexed(facts):
-        lost, holders = copy.lost_names, copy.holders
+        lost = copy.lost_names
+        holders = copy.holders
         for name, shard in weight_map.items():
             if name not in holders and name not in lost:
                 yield RuleFinding("the index names it, but no shard holds it", index, name, shard)

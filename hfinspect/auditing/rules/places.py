@@ -103,7 +103,8 @@ def absurd_size(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: see what is in it; restore the original.
     """
     for path, entry in facts.files.items():
-        name, size = path.rpartition("/")[2], entry.size or 0
+        name = path.rpartition("/")[2]
+        size = entry.size or 0
         if name.endswith((".jinja", ".jinja2")) or name == "chat_template.json":
             if size > MAX_TEMPLATE:
                 yield RuleFinding(f"a chat template of {byte_size(size)}", path)

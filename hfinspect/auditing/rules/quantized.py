@@ -144,7 +144,8 @@ def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleF
     of a config that is most often incomplete. Factors of activations and of the cache are optional
     to loaders, and so is the order of GPTQ's groups.
     """
-    packing, inspection = folder.judged.packing, folder.judged.inspection
+    packing = folder.judged.packing
+    inspection = folder.judged.inspection
     if packing is None or packing.specs is None or not copy.readable:
         return
     reshaped = (
@@ -160,7 +161,8 @@ def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleF
         if module in others or not any(_is_stored_packed(spec, copy) for spec in specs):
             continue
         for spec in specs:
-            stored, expected = copy.tensors.get(spec.name), shape_text(spec.shape)
+            stored = copy.tensors.get(spec.name)
+            expected = shape_text(spec.shape)
             if stored is not None:
                 if _differ(spec, stored):
                     text = f"is {shape_text(stored.shape)}"
@@ -223,7 +225,8 @@ def _is_needed(spec: TensorSpec, module: str) -> bool:
 def _by_shapes(folder: Folder, copy: Copy) -> Iterator[RuleFinding]:
     """What scales and g_idx say of bits and group size, for the two plain layouts of words."""
     settings = _settings(folder) or {}
-    method, bits = settings.get("quant_method"), settings.get("bits", settings.get("w_bit"))
+    method = settings.get("quant_method")
+    bits = settings.get("bits", settings.get("w_bit"))
     group = _group(settings)
     if type(bits) is not int or not 0 < bits <= _WORD or method not in ("gptq", "awq"):
         return

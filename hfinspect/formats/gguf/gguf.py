@@ -198,7 +198,8 @@ def _check_layout(
 
     Rules: misaligned, overlap, hole, out-of-range, truncated, trailing.
     """
-    reach, last = start, "the header"
+    reach = start
+    last = "the header"
     for tensor in sorted(tensors, key=lambda tensor: tensor.offset or 0):
         begin = tensor.offset or 0
         end = begin + tensor.nbytes
@@ -215,7 +216,8 @@ def _check_layout(
             text = f"ends at byte {end:,} of a file of {size:,}"
             out.add("out-of-range", text, tensor.name)
         if end > reach:
-            reach, last = end, tensor.name
+            reach = end
+            last = tensor.name
     if size is None:
         return
     if reach > size:

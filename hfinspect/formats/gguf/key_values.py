@@ -30,9 +30,12 @@ MAX_NESTING = 8
 
 #: Arrays of which a long one is said to stand at a byte, for whoever counts or looks up its items.
 TYPES_KEY = "tokenizer.ggml.token_type"
-TOKENS_KEY, ADDED_KEY = "tokenizer.ggml.tokens", "tokenizer.ggml.added_tokens"
+TOKENS_KEY = "tokenizer.ggml.tokens"
+ADDED_KEY = "tokenizer.ggml.added_tokens"
 
-_STRING, _ARRAY, _BOOL = 8, 9, 7
+_STRING = 8
+_ARRAY = 9
+_BOOL = 7
 #: Value type -> (name, struct code); sizes follow from the code.
 _SCALARS = {
     0: ("uint8", "B"),
@@ -171,9 +174,11 @@ class ValueReader:
 
     def _skip_texts(self, count: int) -> None:
         """Pass over strings: a tokenizer has hundreds of thousands, so this loop is kept tight."""
-        cursor, unpack = self.cursor, self._u64.unpack_from
+        cursor = self.cursor
+        unpack = self._u64.unpack_from
         while count:
-            buffer, at = cursor.buffer, cursor.at
+            buffer = cursor.buffer
+            at = cursor.at
             end = len(buffer) - 8
             while count and at <= end:
                 after = at + 8 + unpack(buffer, at)[0]

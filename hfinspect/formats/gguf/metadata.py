@@ -109,7 +109,8 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
 
 
 def _split(metadata: Mapping[str, object]) -> tuple[int, int, int | None] | None:
-    number, count = _integer(metadata.get("split.no")), _integer(metadata.get("split.count"))
+    number = _integer(metadata.get("split.no"))
+    count = _integer(metadata.get("split.count"))
     if number is None or count is None or count < 2:
         return None
     return number, count, _integer(metadata.get("split.tensors.count"))

@@ -53,9 +53,11 @@ def parts_in(text: str) -> Iterator[tuple[bool, str]]:
 
 def _end_of(text: str, at: int, begin: str) -> int:
     """Where a block ends; the end of the text for one that never does."""
-    end, depth = ("}}", "%}")[begin == "{%"], 0
+    end = ("}}", "%}")[begin == "{%"]
+    depth = 0
     while (piece := _PIECE.search(text, at)) is not None:
-        at, mark = piece.end(), piece[0]
+        at = piece.end()
+        mark = piece[0]
         if mark[0] in "'\"":
             continue
         if not depth and mark.endswith(end):

@@ -54,7 +54,8 @@ class Token(NamedTuple):
 def tokens(block: str) -> list[Token]:
     """The tokens of one block. Raises NotJinjaError."""
     tokens_read: list[Token] = []
-    at, end = 0, len(block.rstrip())
+    at = 0
+    end = len(block.rstrip())
     while at < end:
         match = _TOKEN.match(block, at)
         if match is None:

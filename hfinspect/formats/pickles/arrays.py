@@ -26,7 +26,8 @@ MAX_FIELDS = 256
 DTYPE_NAME = re.compile(r"[|<>=]?(?P<kind>[biufcmMSUVO])(?P<size>\d{1,9})", re.ASCII)
 _NUMBERS = "biufcmM"
 #: A state that says nothing about the size: numbers have that of their name.
-_FIELDS, _ITEM_SIZE = 4, 5
+_FIELDS = 4
+_ITEM_SIZE = 5
 
 
 class ArrayLayout(NamedTuple):
@@ -46,7 +47,8 @@ def array_layout(state: object) -> ArrayLayout | None:
     """How an array lies in the file; None where its header is not one that joblib writes."""
     if not isinstance(state, dict):
         return None
-    shape, item = state.get("shape"), item_type(state.get("dtype"))
+    shape = state.get("shape")
+    item = item_type(state.get("dtype"))
     if item is None or not isinstance(shape, tuple) or len(shape) > MAX_DIMENSIONS:
         return None
     count = 1
@@ -62,7 +64,9 @@ def array_layout(state: object) -> ArrayLayout | None:
 
 def item_type(dtype: object) -> ItemType | None:
     """The item size of a dtype, and whether it or a field of it is of objects."""
-    pending, size, has_objects = [dtype], None, False
+    pending = [dtype]
+    size = None
+    has_objects = False
     for _ in range(MAX_FIELDS):
         if not pending:
             return None if size is None else ItemType(size, has_objects)
@@ -85,7 +89,8 @@ def _one_type(dtype: object) -> tuple[ItemType, list[object]] | None:
     match = DTYPE_NAME.fullmatch(dtype.args[0]) if isinstance(dtype.args[0], str) else None
     if match is None or len(dtype.parts) > 1:
         return None
-    kind, size = match["kind"], int(match["size"]) * (4 if match["kind"] == "U" else 1)
+    kind = match["kind"]
+    size = int(match["size"]) * (4 if match["kind"] == "U" else 1)
     if kind in _NUMBERS:
         return ItemType(size, False), []
     if kind == "O":
@@ -99,7 +104,8 @@ def _one_type(dtype: object) -> tuple[ItemType, list[object]] | None:
 
 def _inside(state: tuple[object, ...]) -> list[object] | None:
     """The dtypes that a record or a subarray consists of, one level down."""
-    subarray, fields = state[2], state[_FIELDS]
+    subarray = state[2]
+    fields = state[_FIELDS]
     inner: list[object] = []
     if isinstance(subarray, tuple) and subarray:
         inner.append(subarray[0])

@@ -175,10 +175,15 @@ class ScanMachine(PickleMachine):
             self.skip(layout.nbytes)
             return
         inner = ScanMachine(self.data, subject=self.subject, start=self.position, more=self.more)
-        inner.base, inner.left = self.base, self.left
-        inner.refs, inner.globals, inner.nested = self.refs, self.globals, self.nested
+        inner.base = self.base
+        inner.left = self.left
+        inner.refs = self.refs
+        inner.globals = self.globals
+        inner.nested = self.nested
         inner.run()
-        self.data, self.base, self.position = inner.data, inner.base, inner.position
+        self.data = inner.data
+        self.base = inner.base
+        self.position = inner.position
         self.left = inner.left
 
     def _need(self, count: int) -> None:
@@ -190,10 +195,14 @@ class ScanMachine(PickleMachine):
     def _read_plainly(self) -> None:
         """What an unpickler finds that does not know of raw arrays and takes them for opcodes."""
         fork = ScanMachine(self.data, subject=self.subject, start=self.position, more=self.more)
-        fork.base, fork._is_fork = self.base, True
-        fork.stack, fork.marked = list(self.stack), [list(items) for items in self.marked]
+        fork.base = self.base
+        fork._is_fork = True
+        fork.stack = list(self.stack)
+        fork.marked = [list(items) for items in self.marked]
         fork.memo = _Overlay(self.memo)
-        fork.refs, fork.globals, fork.protocol = self.refs, self.globals, self.protocol
+        fork.refs = self.refs
+        fork.globals = self.globals
+        fork.protocol = self.protocol
         fork.left = self.left - len(self.stack) - 1  # all readings share one budget
         try:
             fork.run()

@@ -73,5 +73,7 @@ class PickleMachine(PickleState):
         if len(window) <= have:
             return False
         self.base += self.opcode_at
-        self.data, self.position, self.opcode_at = window, 0, 0
+        self.data = window
+        self.position = 0
+        self.opcode_at = 0
         return True

@@ -38,8 +38,10 @@ MAX_GLOBALS = 100_000
 #: More of the file: from an offset on, longer than the given number of bytes, if there is more.
 More = Callable[[int, int], bytes]
 
-_UNPACK_U2, _UNPACK_U4 = struct.Struct("<H").unpack_from, struct.Struct("<I").unpack_from
-_UNPACK_I4, _UNPACK_U8 = struct.Struct("<i").unpack_from, struct.Struct("<Q").unpack_from
+_UNPACK_U2 = struct.Struct("<H").unpack_from
+_UNPACK_U4 = struct.Struct("<I").unpack_from
+_UNPACK_I4 = struct.Struct("<i").unpack_from
+_UNPACK_U8 = struct.Struct("<Q").unpack_from
 _UNPACK_F8 = struct.Struct(">d").unpack_from
 
 
@@ -141,7 +143,9 @@ class PickleState:
         if not window:
             self.more = None  # so that nobody tries this opcode again
             raise self.truncated()
-        self.base, self.data, self.position = absolute - 1, window, 1
+        self.base = absolute - 1
+        self.data = window
+        self.position = 1
 
     def line(self, limit: int | None = None, looks_like: Callable[[bytes], object] = bool) -> bytes:
         """Up to the next newline, which is passed over.

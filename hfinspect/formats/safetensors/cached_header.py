@@ -54,7 +54,8 @@ class _BrokenError(Exception):
 
 def pack_headers(headers: Iterable[CachedHeader]) -> bytes:
     """Some headers as bytes, for ``unpack_headers``."""
-    entries, arrays = [], []
+    entries = []
+    arrays = []
     for header, size in headers:
         tensors = header.tensors
         parts = [tensors.kind_numbers, *tensors.keys]
@@ -121,13 +122,18 @@ def _need(holds: bool) -> None:
 
 
 def _header(entry: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHeader:
-    start, skipped, metadata = entry["start"], entry["skipped"], entry["metadata"]
-    file, size = entry["file"], entry["size"]
+    start = entry["start"]
+    skipped = entry["skipped"]
+    metadata = entry["metadata"]
+    file = entry["file"]
+    size = entry["size"]
     _need(type(file) is str and (size is None or (type(size) is int and size >= 0)))
     _need(type(start) is int and start >= 0 and type(skipped) is int and skipped >= 0)
     _need(isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values()))
     kinds = [_kind(*kind) for kind in entry["kinds"]]
-    kind_numbers, keys, more = arrays[0], arrays[1 : 1 + len(kinds)], arrays[1 + len(kinds) :]
+    kind_numbers = arrays[0]
+    keys = arrays[1 : 1 + len(kinds)]
+    more = arrays[1 + len(kinds) :]
     _need(len(keys) == len(kinds) and len(more) <= 1 and len(set(kinds)) == len(kinds))
     _need(Counter(kind_numbers) == dict(enumerate(map(len, keys))) and all(keys))
     for kind, keys_of_kind in zip(kinds, keys, strict=True):

@@ -54,7 +54,8 @@ def compact_header(data: bytes) -> Compact | None:
     metadata = None
     match = _METADATA.match(text)
     if match is not None:
-        metadata, text = match[1], "{" + text[match.end() :]
+        metadata = match[1]
+        text = "{" + text[match.end() :]
     if text[:2] != '{"' or text[-3:] != "]}}":
         return None
     entries = [entry.partition(_NAMED) for entry in text[2:-3].split(_NEXT)]
@@ -91,7 +92,8 @@ def _offsets(texts: list[str]) -> tuple[list[int], list[int], bool] | None:
     """Where tensors begin and end, and whether in order, from texts of two numbers each."""
     joined = ",;,".join(texts)
     numbers = joined.split(",")
-    starts, stops = numbers[::3], numbers[1::3]
+    starts = numbers[::3]
+    stops = numbers[1::3]
     if len(numbers) != 3 * len(texts) - 1 or set(numbers[2::3]) - {";"}:
         return None
     # Nearly every tensor begins where the one before it ends, and only the first one at 0.

@@ -74,7 +74,8 @@ def read_header_bytes(reader: Reader, first_guess: int | None = None) -> bytes:
 
 def _header_stop(reader: Reader, start: bytes) -> int:
     """Where the header ends in the file, judged before anything of that size is read."""
-    path, size = reader.path, reader.size
+    path = reader.path
+    size = reader.size
     stop = PREFIX_BYTES + int.from_bytes(start[:PREFIX_BYTES], "little")
     if PREFIX_BYTES < stop <= PREFIX_BYTES + MAX_HEADER_BYTES and len(start) >= PREFIX_BYTES:
         if size is not None and stop > size:

@@ -75,7 +75,8 @@ def _check_tensor(tensor: StoredTensor, findings: FindingList) -> None:
 
 def _check_layout(header: Header, findings: FindingList) -> int:
     """Holes and overlaps between the spans; returns where the last one ends."""
-    end, tensors = header.data_start, header.tensors
+    end = header.data_start
+    tensors = header.tensors
     if tensors.in_order:
         return end + tensors.nbytes
     starts = list(map(end.__add__, tensors.starts()))
@@ -92,7 +93,8 @@ def _check_layout(header: Header, findings: FindingList) -> int:
             text = f"begins {end - start:,} bytes before {previous[:80]!r} ends"
             findings.add("overlap", text, name)
         if stop >= end:
-            end, previous = stop, name
+            end = stop
+            previous = name
     return end
 
 

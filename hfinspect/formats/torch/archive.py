@@ -293,7 +293,8 @@ def _at_hand(file: Windows, texts: Sequence[ZipEntry]) -> Sequence[ZipEntry]:
             rows[-1].append(entry)
         else:
             rows.append([entry])
-    left, near = MAX_TEXT_READS, []
+    left = MAX_TEXT_READS
+    near = []
     for row in rows:
         first = row[0].header_offset
         stop = min(max(map(beginning_stop, row)), file.known_size())

@@ -121,13 +121,16 @@ def odd_expression(text: object) -> str:
     if len(text) > MAX_EXPRESSION:
         return f"it has more than {MAX_EXPRESSION:,} characters"
     calls: list[str] = []
-    name, at = "", 0
+    name = ""
+    at = 0
     text = text.rstrip(" \t\r\n")
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
             return f"{_shown(text[at : at + 20])} belongs to no expression"
-        at, before, name = token.end(), name, token["name"] or ""
+        at = token.end()
+        before = name
+        name = token["name"] or ""
         sign = token["sign"]
         if sign == "(":
             if before and before not in _FUNCTIONS and not before.startswith(_FAMILIES):

@@ -219,7 +219,10 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     """
     reading = _LegacyRead(file, head)
     scans: list[tuple[str, PickleScan]] = []
-    data, base, start, is_legacy = head, 0, 0, False
+    data = head
+    base = 0
+    start = 0
+    is_legacy = False
     for number in range(1, MAX_PICKLES + 2):
         if number > MAX_PICKLES:
             problem = (
@@ -240,7 +243,8 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
         if scan.error is not None or (is_legacy and number == LEGACY_PICKLES):
             break
         if start >= base + len(data):
-            base, data = start, reading.more(start, 0)
+            base = start
+            data = reading.more(start, 0)
         if start >= base + len(data):
             break
     return scans

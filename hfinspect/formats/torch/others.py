@@ -88,7 +88,9 @@ def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]
     says so. Raises FormatError and LimitError.
     """
     scans: list[tuple[str, PickleScan]] = []
-    at, size, ended = 0, file.known_size(), False
+    at = 0
+    size = file.known_size()
+    ended = False
     wide: int | None = None  # the size that an extended header gives the next member
     for _ in range(MAX_TAR_MEMBERS):
         header = file.read(at, at + 2 * _BLOCK)[:_BLOCK]  # with the beginning of its data
@@ -96,7 +98,8 @@ def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]
             return scans
         if not header.strip(b"\0"):
             # Readers stop here, but for those that are to go on behind it.
-            ended, behind = True, _behind(file, at, size)
+            ended = True
+            behind = _behind(file, at, size)
             if behind is None:
                 return scans
             at = behind
@@ -110,7 +113,8 @@ def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]
         if kind in _EXTENDED:
             wide, doubt = _wide_size(file, kind, at + _BLOCK, length)
         elif kind not in _LONG_NAMES and wide is not None:
-            length, wide = wide, None
+            length = wide
+            wide = None
         if doubt is not None or length > size:
             doubt = doubt or "a tar member runs past the file"
             error = FormatError(file.path, doubt, rule="tar-member", where=f"byte {at:,}")
@@ -132,7 +136,8 @@ def _behind(file: Windows, at: int, size: int) -> int | None:
     return None
 
 
-_EXTENDED, _LONG_NAMES = (b"x", b"g", b"X"), (b"L", b"K")
+_EXTENDED = (b"x", b"g", b"X")
+_LONG_NAMES = (b"L", b"K")
 
 
 def _tar_doubt(kind: bytes, length: int, wide: int | None) -> str | None:

@@ -60,7 +60,8 @@ def _view(args: Args, dtype: TorchDtype | None = None) -> View:
     storage = args[0]
     if not isinstance(storage, Storage):
         raise BadPickleArgumentsError("a tensor has no storage")
-    sizes, steps = _sizes(args[2], "a shape"), _sizes(args[3], "a stride")
+    sizes = _sizes(args[2], "a shape")
+    steps = _sizes(args[3], "a stride")
     _need(len(sizes) == len(steps), "a tensor's stride")
     view = View(storage, dtype or storage.dtype, _size(args[1], "an offset"), sizes, steps)
     _need(view.elements <= MAX_SIZE and view.span[1] <= MAX_SIZE, "a tensor's size")
@@ -78,7 +79,8 @@ def _tensor_v3(args: Args) -> object:  # storage, offset, size, stride, grad, ho
 
 def _meta_tensor(args: Args) -> object:  # dtype, size, stride, requires_grad
     _need(len(args) >= 3, "a tensor without data")
-    sizes, steps = _sizes(args[1], "a shape"), _sizes(args[2], "a stride")
+    sizes = _sizes(args[1], "a shape")
+    steps = _sizes(args[2], "a stride")
     _need(len(sizes) == len(steps), "a tensor's stride")
     return View(None, _dtype(args[0]), 0, sizes, steps)
 
@@ -93,7 +95,8 @@ def _parameter(args: Args) -> object:  # data, requires_grad, hooks[, state]
 
 def _qtensor(args: Args) -> object:  # storage, offset, size, stride, quantizer_params, ...
     _need(len(args) >= 5, "a quantised tensor")
-    view, params = _view(args), args[4]
+    view = _view(args)
+    params = args[4]
     tables = (
         [item for item in params if isinstance(item, View)] if isinstance(params, tuple) else []
     )
@@ -114,7 +117,8 @@ _SPARSE_PARTS = {
 
 def _sparse(args: Args) -> object:  # layout, (indices ..., values, size[, is_coalesced])
     _need(len(args) == 2 and isinstance(args[1], tuple), "a sparse tensor")
-    layout, data = args[0], args[1]
+    layout = args[0]
+    data = args[1]
     names = _SPARSE_PARTS.get(layout) if isinstance(layout, str) else None
     if names is None or not isinstance(data, tuple):
         raise BadPickleArgumentsError("a sparse tensor's layout is unknown")
@@ -252,7 +256,8 @@ class StorageTable:
         if identifier[0] != "storage" or len(identifier) < 5:
             return Inert("persistent id", identifier)
         dtype = _storage_dtype(identifier[1])
-        key, location = identifier[2], identifier[3]
+        key = identifier[2]
+        location = identifier[3]
         if type(key) is int:  # before PyTorch 0.4
             key = str(_size(key, "a storage's key"))
         if not isinstance(key, str):

@@ -217,7 +217,8 @@ def _children(step: _Visit) -> Iterator[_Visit]:
         yield from _attributes(step, value)
         return
     if isinstance(value, Compound):
-        items, step = value.parts.items(), step._replace(kind=value.kind)
+        items = value.parts.items()
+        step = step._replace(kind=value.kind)
     elif isinstance(value, dict):
         items = value.items()
     else:

@@ -87,7 +87,8 @@ def _check_shared(items: list[StateDictFinding], storage: Storage | None, out: F
             text = f"shares some, not all, of its bytes or rows with {last.name!a:.200}"
             out.add("shared-storage", text, item.name, "warning")
         if stop > reach:
-            reach, last = stop, item
+            reach = stop
+            last = item
     if storage is not None and ordered and used < storage.nbytes:
         text = f"is a view of {used:,} bytes; the file holds all {storage.nbytes:,} of its storage"
         out.add("storage-larger", text, ordered[0].name, "note")

@@ -39,11 +39,13 @@ _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
-_STORED, _DEFLATED = 0, 8
+_STORED = 0
+_DEFLATED = 8
 _ENCRYPTED = 0x1
 #: Sizes and checksum come after the data, and not in the local header.
 _SIZES_FOLLOW = 0x8
-_FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
+_FULL16 = 0xFFFF
+_FULL32 = 0xFFFFFFFF
 
 
 class ZipEntry(NamedTuple):
@@ -219,7 +221,8 @@ def _doubts(file: Windows, tail: bytes, tail_start: int, at: int) -> list[str]:
     if end.start + end.length != end.at:
         doubts.append("the directory does not end where its end record begins")
     fields = _END.unpack_from(tail, at)
-    numbers, full = (fields[4], fields[5], fields[6]), (_FULL16, _FULL32, _FULL32)
+    numbers = (fields[4], fields[5], fields[6])
+    full = (_FULL16, _FULL32, _FULL32)
     wide = (end.entries, end.length, end.start)
     if any(a not in (b, c) for a, b, c in zip(numbers, wide, full, strict=True)):
         doubts.append("its two end records (zip64 and the old one) say different things")
@@ -256,7 +259,9 @@ def _try_directory(file: Windows, end: _End) -> ZipDirectory | None:
 
 
 def _directory(file: Windows, end: _End) -> ZipDirectory:
-    at, length, start = end.at, end.length, end.start
+    at = end.at
+    length = end.length
+    start = end.start
     if end.disks != (0, 0):
         raise _broken(file.path, "the archive is split over several files", at, "zip-multidisk")
     checked_limit(file.path, "the zip directory's size in bytes", length, MAX_DIRECTORY_BYTES)
@@ -329,7 +334,11 @@ def _parse_entries(
         if at + _CENTRAL.size > len(data) or data[at : at + 4] != b"PK\x01\x02":
             raise _broken(path, "a zip directory entry is missing or damaged", start + at)
         fields = _CENTRAL.unpack_from(data, at)
-        flags, method, crc, packed, size = fields[3], fields[4], fields[7], fields[8], fields[9]
+        flags = fields[3]
+        method = fields[4]
+        crc = fields[7]
+        packed = fields[8]
+        size = fields[9]
         name_length, extra_length, comment_length = fields[10:13]
         offset = fields[16]
         at += _CENTRAL.size

@@ -80,7 +80,8 @@ def _within(image: ShownImage, least: int, most: int) -> Pictures:
 
 
 def _pixels(image: ShownImage) -> Pictures:
-    least, most = image.keys.count("image_min_pixels"), image.keys.count("image_max_pixels")
+    least = image.keys.count("image_min_pixels")
+    most = image.keys.count("image_max_pixels")
     return _within(image, least, most)
 
 
@@ -98,7 +99,8 @@ def _hunyuan(image: ShownImage) -> Pictures:
 
 
 def _glm5(image: ShownImage) -> Pictures:
-    least, most = image.keys.count("image_min_pixels"), image.keys.count("image_max_pixels")
+    least = image.keys.count("image_min_pixels")
+    most = image.keys.count("image_max_pixels")
     return Pictures(overview=resized.aligned_up(image.size, image.square, least, most))
 
 
@@ -140,7 +142,8 @@ def _internvl(image: ShownImage) -> Pictures:
 
 
 def _llama4(image: ShownImage) -> Pictures:
-    side, three = image.keys.side, range(1, 4)
+    side = image.keys.side
+    three = range(1, 4)
     grids = [(x * side, y * side) for x in three for y in three if x * y > 1]
     return sliced.listed(image.size, side, image.keys.pinpoints() + grids)
 
@@ -158,7 +161,8 @@ def _granite(image: ShownImage) -> Pictures:
     points = image.keys.pinpoints()
     if not points:
         raise UnknownTokensError("clip.vision.image_grid_pinpoints of the mmproj file is not there")
-    side, best = image.keys.side, resized.best_candidate(image.size, points)
+    side = image.keys.side
+    best = resized.best_candidate(image.size, points)
     return Pictures(best[0] // side, best[1] // side, None, (side, side))
 
 
@@ -297,7 +301,8 @@ def image_tokens(image: ImageItem, keys: ProjectorKeys) -> ItemTokens:
     if projector.merge_key:
         merge = keys.count(projector.merge_key, merge, most=65_535)
     shown = ShownImage(size, keys, merge)
-    pictures, around = projector.cut(shown), projector.around
+    pictures = projector.cut(shown)
+    around = projector.around
     if kind == "resampler" and keys.count("clip.minicpmv_version", 0, least=0) in (0, 2):
         around = around._replace(slices=2)
     if kind == "lfm2" and pictures.size is None:
@@ -306,9 +311,12 @@ def image_tokens(image: ImageItem, keys: ProjectorKeys) -> ItemTokens:
 
 
 def _with_markers(pictures: Pictures, around: Around, count: Callable[[Pixels], int]) -> ItemTokens:
-    tokens, markers, words = 0, around.item, []
+    tokens = 0
+    markers = around.item
+    words = []
     if pictures.size is not None:
-        each, slices = count(pictures.size), pictures.columns * pictures.rows
+        each = count(pictures.size)
+        slices = pictures.columns * pictures.rows
         tokens += slices * each
         markers += around.slices + slices * around.each + (pictures.rows - 1) * around.row
         words.append(f"{slices:,} x {each:,}")
@@ -326,12 +334,15 @@ def _in_one(kind: str, size: Pixels, keys: ProjectorKeys) -> ItemTokens:
     if kind == "granite4_vision":
         return _unpadded(size, keys)
     tile, most = (640, 9) if kind == "deepseekocr" else (768, 6)
-    pictures, side = sliced.pages(size, keys, tile, most), tile // 64
+    pictures = sliced.pages(size, keys, tile, most)
+    side = tile // 64
     page = (sliced.PAGE // 64) ** 2
     if kind == "deepseekocr":
-        each, overview = (side * pictures.columns + 1) * side * pictures.rows, page + 16 + 1
+        each = (side * pictures.columns + 1) * side * pictures.rows
+        overview = page + 16 + 1
     else:
-        each, overview = pictures.columns * pictures.rows * side**2, page + 1
+        each = pictures.columns * pictures.rows * side**2
+        overview = page + 1
     steps = (pictures.step, f"{each:,} + {overview:,} tokens with ends of rows, 1 marker")
     return ItemTokens(each + overview + 1, steps)
 
@@ -341,7 +352,8 @@ def _unpadded(size: Pixels, keys: ProjectorKeys) -> ItemTokens:
     pictures = _granite(ShownImage(size, keys))
     windows = keys.side // keys.patch // keys.count("projector.window_side")
     side = keys.count("projector.query_side", most=65_535) * windows
-    wide, high = pictures.columns * side, pictures.rows * side
+    wide = pictures.columns * side
+    high = pictures.rows * side
     if wide and high:
         width, height = size
         if divided(width, height) > divided(wide, high):

@@ -26,16 +26,19 @@ def preserved_ratio(size: Pixels, align: int, least: int, most: int, longest: in
 
     if longest:
         scale = min(divided(longest, width), divided(longest, height))
-        wide, high = up(times(width, scale)), up(times(height, scale))
+        wide = up(times(width, scale))
+        high = up(times(height, scale))
     else:
         wide, high = (max(align, rounded(divided(side, align)) * align) for side in size)
     check_pixels(wide, high)
     if most and wide * high > most:
         beta = root(divided(times(height, width), most))
-        wide, high = down(divided(width, beta)), down(divided(height, beta))
+        wide = down(divided(width, beta))
+        high = down(divided(height, beta))
     elif least and wide * high < least:
         beta = root(divided(least, times(height, width)))
-        wide, high = up(times(width, beta)), up(times(height, beta))
+        wide = up(times(width, beta))
+        high = up(times(height, beta))
     check_pixels(wide, high)
     return wide, high
 
@@ -47,18 +50,22 @@ def aligned_up(size: Pixels, factor: int, least: int, most: int) -> Pixels:
     def up(side: int) -> int:
         return -(-side // factor) * factor
 
-    wide, high = up(width), up(height)
+    wide = up(width)
+    high = up(height)
     if wide * high < least:
         scale = math.sqrt(least / (height * width))
         wide, high = (up(max(1, math.ceil(side * scale))) for side in size)
     if wide * high <= most:
         return wide, high
-    low, top, best = 1, height, (factor, factor)
+    low = 1
+    top = height
+    best = (factor, factor)
     while low <= top:
         middle = (low + top) // 2
         tried = up(max(1, width * middle // height)), up(middle)
         if tried[0] * tried[1] <= most:
-            best, low = tried, middle + 1
+            best = tried
+            low = middle + 1
         else:
             top = middle - 1
     return best
@@ -66,7 +73,8 @@ def aligned_up(size: Pixels, factor: int, least: int, most: int) -> Pixels:
 
 def by_small_steps(size: Pixels, patch: int, align: int, most: int) -> Pixels:
     """Youtu-VL: shrunk by steps of a fiftieth until the patches are few enough."""
-    scale, step = 1.0, single(0.02)
+    scale = 1.0
+    step = single(0.02)
     wide = high = align
     while scale > 0:
         wide, high = (
@@ -81,7 +89,8 @@ def by_small_steps(size: Pixels, patch: int, align: int, most: int) -> Pixels:
 def nearest_shape(size: Pixels, square: int, most: int) -> Pixels:
     """Muse Glimmer: whole squares whose shape is nearest to the image's."""
     width, height = size
-    rows, columns = height / square, width / square
+    rows = height / square
+    columns = width / square
     ratio = columns / rows
     if rows * columns > most:
         rows = math.sqrt(most / ratio)
@@ -102,13 +111,17 @@ def nearest_shape(size: Pixels, square: int, most: int) -> Pixels:
 def best_candidate(size: Pixels, candidates: list[Pixels]) -> Pixels:
     """The listed resolution that keeps most of the image and wastes least."""
     width, height = size
-    best, most, least = candidates[0], 0, MAX_PIXELS
+    best = candidates[0]
+    most = 0
+    least = MAX_PIXELS
     for candidate in candidates:
         scale = min(divided(candidate[0], width), divided(candidate[1], height))
         covered = min(int(times(width, scale)) * int(times(height, scale)), width * height)
         wasted = candidate[0] * candidate[1] - covered
         if covered > most or (covered == most and wasted < least):
-            best, most, least = candidate, covered, wasted
+            best = candidate
+            most = covered
+            least = wasted
     return best
 
 
@@ -132,7 +145,8 @@ def best_grid(size: Pixels, side: int, most: int = 9) -> Pixels:
     shape = single(math.log(divided(width, height)))
     area = divided(times(width, height), side * side)
     multiple = min(math.ceil(area), most)
-    best, error = (1, 1), math.inf
+    best = (1, 1)
+    error = math.inf
     for count in (multiple - 1, multiple, multiple + 1):
         if count == 1 or count > most:
             continue
@@ -142,7 +156,8 @@ def best_grid(size: Pixels, side: int, most: int = 9) -> Pixels:
             rows = count // columns
             distance = single(abs(shape - math.log(columns / rows)))
             if distance < error:
-                best, error = (columns, rows), distance
+                best = (columns, rows)
+                error = distance
     return best
 
 
@@ -150,8 +165,10 @@ def nearest_grid(size: Pixels, side: int, least: int, most: int) -> Pixels:
     """Columns and rows between two numbers of tiles whose shape is nearest to the image's. Raises
     UnknownTokensError where llama.cpp's own order of equal ones decides."""
     width, height = size
-    shape, area = divided(width, height), single(width * height)
-    best, error = (1, 1), math.inf
+    shape = divided(width, height)
+    area = single(width * height)
+    best = (1, 1)
+    error = math.inf
     grids = {
         (wide, high)
         for wide in range(1, most + 1)
@@ -164,5 +181,6 @@ def nearest_grid(size: Pixels, side: int, least: int, most: int) -> Pixels:
             raise UnknownTokensError("two grids of tiles are equally near to the image's shape")
         larger = area > times(0.5, side * side * grid[0] * grid[1])
         if distance < error or (distance == error and larger):
-            best, error = grid, distance
+            best = grid
+            error = distance
     return best

@@ -51,7 +51,8 @@ def listed(size: Pixels, side: int, candidates: list[Pixels]) -> Pictures:
 
 def free_slices(size: Pixels, keys: ProjectorKeys, merge: int) -> Pictures:
     """MiniCPM-V: up to nine slices in the image's own shape."""
-    side, align = keys.side, keys.patch * merge
+    side = keys.side
+    align = keys.patch * merge
     if max(size) <= side:
         return Pictures(overview=(side, side))
     overview = best_square(size, side, align, enlarge=False)
@@ -81,7 +82,8 @@ def in_squares(least: int, most: int, side: int) -> list[Pixels]:
 
 def idefics(size: Pixels, keys: ProjectorKeys) -> Pictures:
     """Idefics 3: brought to the longest edge, then to whole squares; always cut."""
-    side, longest = keys.side, keys.count("preproc_image_size", 0, least=0, most=65_536)
+    side = keys.side
+    longest = keys.count("preproc_image_size", 0, least=0, most=65_536)
     if longest:
         shape = size[0] / size[1]
         if size[0] >= size[1]:
@@ -90,10 +92,12 @@ def idefics(size: Pixels, keys: ProjectorKeys) -> Pictures:
         else:
             wide = int(longest * shape)
             resized = wide + wide % 2, longest
-        columns, rows = -(-resized[0] // side), -(-resized[1] // side)
+        columns = -(-resized[0] // side)
+        rows = -(-resized[1] // side)
     else:
         wide, high = preserved_ratio(size, side, 0, 0)
-        columns, rows = wide // side, high // side
+        columns = wide // side
+        rows = high // side
     if not columns or not rows:
         raise UnknownTokensError("llama.cpp would resize the image to nothing")
     return Pictures(columns, rows, (side, side), (side, side))
@@ -105,7 +109,8 @@ LFM_TILE: Final = 512
 
 def lfm(size: Pixels, keys: ProjectorKeys, merge: int, least: int, most: int) -> Pictures:
     """LFM2-VL: one picture, or 2 to 10 tiles and an overview where it has twice the pixels."""
-    align, patch = keys.patch * merge, keys.patch
+    align = keys.patch * merge
+    patch = keys.patch
     overview = preserved_ratio(size, align, least, most)
     wide, high = (max(patch, round(side / align) * align) for side in size)
     if high * wide <= most * 2.0:
@@ -132,14 +137,16 @@ CROP: Final = 504
 
 def windows(size: Pixels, keys: ProjectorKeys) -> Pictures:
     """Step3-VL: windows over the image at its own size, each brought to 504 pixels."""
-    side, longest = keys.side, keys.count("preproc_image_size", 0, least=0) or 3024
+    side = keys.side
+    longest = keys.count("preproc_image_size", 0, least=0) or 3024
     shape = divided(*size)
     if min(size) < 32 and (shape > 4 or shape < 0.25):
         size = (max(size), max(size))
     if max(size) > longest:
         scale = divided(longest, max(size))
         size = max(1, int(times(size[0], scale))), max(1, int(times(size[1], scale)))
-    long, short = max(size), min(size)
+    long = max(size)
+    short = min(size)
     shape = divided(long, short)
     if long <= side:
         window = short if shape > 1.5 else 0

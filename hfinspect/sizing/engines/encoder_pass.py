@@ -61,7 +61,8 @@ def encoder_pass(
 ) -> tuple[Fraction, str]:
     """Bytes of the largest moment, and its formula. ``sides``: the model, or the encoder and the
     decoder that it pairs."""
-    (source, of_source), (target, of_target) = sides[0], sides[-1]
+    (source, of_source) = sides[0]
+    (target, of_target) = sides[-1]
     counted = tokens if limit.encoder_tokens is None else limit.encoder_tokens
     encoded = max(counted, _patches(source))
     of_layers = [item for layer in limit.layers for item in layer.keys_values]
@@ -82,7 +83,8 @@ def encoder_pass(
 
 def _patches(source: WorkspaceLimit) -> int:
     """Tokens of a picture."""
-    config, more = source.config, int(value_of(source, "patches", 0))
+    config = source.config
+    more = int(value_of(source, "patches", 0))
     across = number(config.get("image_size"), 224) // number(config.get("patch_size"), 16)
     return across**2 + more if more else 0
 
@@ -92,9 +94,11 @@ def _moments(
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Bytes of the encoder's largest moment, of the decoder's, and next to its logits."""
     vocabulary, hidden = limit.token_table
-    size, heads = limit.size, limit.facts.heads or 1
+    size = limit.size
+    heads = limit.facts.heads or 1
     eager = eager or is_eager(limit.name)
-    own_bias, made_again = value_of(limit, "own_bias"), value_of(limit, "made_again")
+    own_bias = value_of(limit, "own_bias")
+    made_again = value_of(limit, "made_again")
     decoder_bias = value_of(limit, "biased")
     biased = decoder_bias or any(m.kind == "relative_position" for m in each_module(limit.root))
     more = wide.experts if value_of(limit, "experts") else 0
@@ -102,7 +106,8 @@ def _moments(
     layer = rows + max(wide.dense, more, 2 * hidden)
     of_encoders = rows + max(wide.encoder, more, 2 * hidden)
     attention = 7 * hidden + 2 * wide.queries
-    as_gemma, at_once = value_of(limit, "as_gemma"), value_of(limit, "at_once")
+    as_gemma = value_of(limit, "as_gemma")
+    at_once = value_of(limit, "at_once")
     kinds = len(limit.windows) * (2 if at_once else 1) if as_gemma else 1
     repeated = 2 * batch * (tokens + encoded) * wide.queries * size * as_gemma
 
@@ -131,7 +136,9 @@ def _moments(
         lost = not eager or value_of(limit, "lost")
         return Fraction(0) if lost else heads * batch * pairs * size
 
-    square, cross, first = tokens**2, tokens * encoded, encoded**2
+    square = tokens**2
+    cross = tokens * encoded
+    first = encoded**2
     of_encoder = batch * encoded * IDS + grown(limit, 0, encoded)
     moment = masks(first) + stays(first)
     moment += max(
@@ -194,7 +201,9 @@ def _of_streams(
 ) -> tuple[Fraction, Fraction]:
     """Of ProphetNet's decoder, which predicts so many tokens ``ahead``: while it counts buckets of
     all positions that it knows, in int64, and while a layer picks those of each pair and head."""
-    hidden, size, heads = limit.token_table[1], limit.size, limit.facts.heads or 1
+    hidden = limit.token_table[1]
+    size = limit.size
+    heads = limit.facts.heads or 1
     positions = (limit.facts.context or 512) - 1
     buckets = positions**2 * (4 * 2 * 8 + 8 + 4) + Fraction(batch * tokens * 3 * hidden * size)
     of_pair = heads * (24 * ahead + (2 * ahead + 3) * size) + 4 * (2 * ahead + 3)
@@ -207,7 +216,9 @@ def _of_sound(
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Of an encoder's first convolution, with its norm, 64 steps for each token that it gives, the
     kernel of its positions, and SpeechT5's distances of all pairs."""
-    config, hidden, size = limit.config, limit.token_table[1], limit.size
+    config = limit.config
+    hidden = limit.token_table[1]
+    size = limit.size
     widths = config.get("conv_dim")
     widths = [number(each, 512) for each in widths] if isinstance(widths, list) else []
     kernel = number(config.get("num_conv_pos_embeddings"), 128)
@@ -250,10 +261,12 @@ def _blocks(limit: WorkspaceLimit, encoded: int, heads: int) -> _Blocks | None:
         block = number(config.get("block_size"), 512)
         of_all = number(config.get("num_global_tokens"), 32)
         staggered = block if config.get("stagger_local_blocks", True) else 0
-        rounded, scores = padded(encoded, block) + staggered + of_all, block + of_all
+        rounded = padded(encoded, block) + staggered + of_all
+        scores = block + of_all
         return _Blocks(rounded, rounded, 4 * heads * scores, 5 * scores)
     if limit.name == "bigbird_pegasus" and config.get("attention_type") != "original_full":
-        block, random = number(config.get("block_size"), 64), config.get("num_random_blocks", 3)
+        block = number(config.get("block_size"), 64)
+        random = config.get("num_random_blocks", 3)
         random = random if type(random) is int and random >= 0 else 3
         if encoded > (5 + 2 * random) * block:
             return _of_big_bird(limit.token_table[1] // heads, heads, encoded, block, random)
@@ -263,7 +276,8 @@ def _blocks(limit: WorkspaceLimit, encoded: int, heads: int) -> _Blocks | None:
 def _of_big_bird(head: int, heads: int, encoded: int, block: int, random: int) -> _Blocks:
     """All scores at last; masks of the random blocks are in int64."""
     rounded = padded(encoded, block)
-    middle, inner = rounded - 4 * block, rounded - 2 * block
+    middle = rounded - 4 * block
+    inner = rounded - 2 * block
     scores = rounded**2 + 4 * random * block * inner + 3 * (5 + random) * block * middle
     scores += 8 * (4 + random) * block**2 + 4 * block * rounded
     copies = head * (6 * middle + 2 * random * inner + 10 * rounded)

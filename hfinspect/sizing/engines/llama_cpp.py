@@ -90,9 +90,13 @@ class LlamaCpp(Engine):
     def rows_formula(self, window: str) -> str:
         sequences = "b" if self.slots is None else str(self.slots)
         if self.split:
-            times, of_all, reach = f"{sequences}·", "N", window
+            times = f"{sequences}·"
+            of_all = "N"
+            reach = window
         else:
-            times, of_all, reach = "", "b·N", f"{sequences}·{window}"
+            times = ""
+            of_all = "b·N"
+            reach = f"{sequences}·{window}"
         cells = f"{self.cells}·⌈{of_all}/{self.cells}⌉"
         inner = f"{self.cells}·⌈({reach} + {self.step})/{self.cells}⌉"
         return times + (f"min({cells}, {inner})" if window else cells)
@@ -118,7 +122,8 @@ class LlamaCpp(Engine):
         key, both, value = name.partition("/")
         if not both:
             return super().cache_dtype(name)
-        key, value = super().cache_dtype(key.strip()), super().cache_dtype(value.strip())
+        key = super().cache_dtype(key.strip())
+        value = super().cache_dtype(value.strip())
         return key if key == value else f"{key}/{value}"
 
     def cache_refusal(self, item: KeysValues, dtype: str) -> str:

@@ -81,11 +81,13 @@ class Chooser(NamedTuple):
             yield "indexer", scores + math.ceil(step.element * self.row * rows), 2 * self.queries
 
     def _scored(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
-        cells, tokens = step.cells(None), step.tokens
+        cells = step.cells(None)
+        tokens = step.tokens
         blocks = -(-cells // self.every)
         chosen = _FLOAT * tokens * min(cells, self.top_k + self.every - 1) * self.layers
         keys = 2 * _FLOAT * self.size * blocks * step.streams
-        each, queries = _FLOAT * self.heads * blocks * tokens, 2 * _FLOAT * self.queries * tokens
+        each = _FLOAT * self.heads * blocks * tokens
+        queries = 2 * _FLOAT * self.queries * tokens
         # Scores take the place of the queries where they are no larger.
         both = 2 * each if each > queries else each
         fixed = scores + chosen + _FLOAT * blocks * tokens + both + keys
@@ -93,7 +95,8 @@ class Chooser(NamedTuple):
         yield "scores of tokens", scores + chosen + 3 * _FLOAT * cells * tokens, self.queries
 
     def _pooled(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
-        cells, tokens = step.cells(None), step.tokens
+        cells = step.cells(None)
+        tokens = step.tokens
         every = step.n_seq_max * cells + CELLS
         chosen = (min(every, self.top_k) + self.every - 1) * tokens * _FLOAT
         mask = 2 * -(-every // self.every) * tokens
@@ -127,7 +130,8 @@ def chooser_of(
     """Of the matrices of a layer's indexer, what the layer keeps, and what keys say."""
     if rows is None:
         return None
-    row, value = int(rows.key), int(rows.value)
+    row = int(rows.key)
+    value = int(rows.value)
     groups = [item for item in layer.keys_values if item.every > 1 and item.of == "groups"]
     sides = sorted((matrix.rows for matrix in indexer), reverse=True)
     queries = sum(sides)

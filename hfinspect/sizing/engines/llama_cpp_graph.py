@@ -94,7 +94,8 @@ class Graph:
         return widest._replace(nbytes=widest.nbytes + room, formula=f"{widest.formula} + {room:,}")
 
     def _moments(self, step: Step) -> Iterator[Moment]:
-        tokens, row = step.tokens, self.hidden * _FLOAT
+        tokens = step.tokens
+        row = self.hidden * _FLOAT
         logits = step.outputs * self.vocabulary * _FLOAT * self.logits_copies
         windows = self.layers[0][1] if self.layers else frozenset()
         masks = sum(_mask(window, step) for window in windows)
@@ -124,7 +125,8 @@ class Graph:
         later_windows: frozenset[int | None],
         step: Step,
     ) -> Iterator[Moment]:
-        tokens, hidden = step.tokens, self.hidden
+        tokens = step.tokens
+        hidden = self.hidden
         ids = self._inputs(step)
         every = ids + sum(_mask(window, step) for window in self.layers[0][1])
         before = ids + sum(_mask(window, step) for window in windows)

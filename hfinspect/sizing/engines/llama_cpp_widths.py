@@ -149,7 +149,8 @@ def _attention(
 def _experts(sums: dict[str, int], inner: dict[str, int], served: int, hidden: int) -> int:
     if not sums["expert"]:
         return 0
-    width, out = sums["expert"], inner["expert"]
+    width = sums["expert"]
+    out = inner["expert"]
     product = out if width > out else 0
     choice = 4 * sums["router"]
     # The allocator puts outputs in the hole that gate and up leave, where it is large enough.
@@ -173,7 +174,8 @@ def _scan(
     """Of what runs over the tokens: Mamba's projections, what the convolution and the scan give,
     or the projections of a linear attention before and after its convolution."""
     names = {matrix.name for matrix in block}
-    width, out = sums["scan"], max(inner["scan"], inner["attention"])
+    width = sums["scan"]
+    out = max(inner["scan"], inner["attention"])
     if any("time_mix" in name for name in names):  # RWKV: mixes of two tokens, one a projection
         return 16 * hidden
     if names & {"x_proj", "ssm_x"}:

@@ -59,7 +59,8 @@ def number_of(limit: WorkspaceLimit, key: str, usual: int) -> int:
 
 def grown(limit: WorkspaceLimit, *prompts: int) -> Fraction:
     """Bytes of the tables of positions that are made anew for so many tokens, and stay."""
-    sides, more = value_of(limit, "grown", ()), number_of(limit, "pad_token_id", 1) + 3
+    sides = value_of(limit, "grown", ())
+    more = number_of(limit, "pad_token_id", 1) + 3
     lengths = [
         n + more
         for n, (key, usual) in zip(prompts, sides, strict=False)
@@ -77,8 +78,10 @@ def is_eager(name: str) -> bool:
 def pair(limit: WorkspaceLimit) -> tuple[WorkspaceLimit, ...]:
     """The encoder and the decoder that a model pairs, each as a model of its own; none where that
     is not known of both."""
-    source, target = section(limit, "encoder"), section(limit, "decoder")
-    kind, other = str(source.get("model_type")), str(target.get("model_type"))
+    source = section(limit, "encoder")
+    target = section(limit, "decoder")
+    kind = str(source.get("model_type"))
+    other = str(target.get("model_type"))
     known = kind in values_of("pairs").get(limit.name, "").split() and other in values_of("paired")
     plain = values_of("plain")
     known &= all(

@@ -154,7 +154,8 @@ def prompt_pass(
 ) -> Workspace:
     """The limit for prompts of ``tokens`` tokens each."""
     vocabulary, hidden = limit.token_table
-    size, blocks = limit.size, _widths(limit)
+    size = limit.size
+    blocks = _widths(limit)
     heads = -(-(limit.facts.heads or 1) // limit.ranks)
     square = batch * tokens**2 if limit.windows else 0
     sampling = batch * vocabulary * (size + 4 * COPIES)
@@ -163,7 +164,8 @@ def prompt_pass(
             limit, [(side, _widths(side)) for side in pair(limit) or (limit,)], tokens, batch, eager
         )
         return _workspace(each, sampling, text)
-    windows, eager = limit.windows, eager or is_eager(limit.name)
+    windows = limit.windows
+    eager = eager or is_eager(limit.name)
     mask_size = value_of(limit, "mask_made", 0)
     masked = mask_size or static or batch > 1 or any(w is not None and w <= tokens for w in windows)
     masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)

@@ -101,7 +101,8 @@ class Sglang(RowPerToken):
         from ..workspace import RUNTIME_BYTES
         from .sglang_reserve import MIB, HeldCard, left_free, served, static_share
 
-        facts, nbytes = limit.facts, self.device_nbytes
+        facts = limit.facts
+        nbytes = self.device_nbytes
         model = served(limit.architecture, limit.config, facts.heads or 0, facts.context or 0)
         card = HeldCard(Fraction(nbytes, MIB), limit.ranks, self.stages, self.device_amd)
         left = left_free(nbytes, card, self.step, model, RUNTIME_BYTES)

@@ -49,7 +49,8 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     if not recurrent:
         return Fraction(0)
     rows = _rows(limit)
-    hidden, size = limit.token_table[1], limit.size
+    hidden = limit.token_table[1]
+    size = limit.size
     stream = 4 * hidden * size * tokens
     if limit.name == "xlstm" and len(recurrent) > 1:
         heads = limit.facts.heads or 1
@@ -59,7 +60,8 @@ def state_pass(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
     if len(recurrent) == 1:
         return batch * (stream + 13 * recurrent[0] * size * tokens)
     if any("x_proj" in name for name in rows):
-        inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
+        inner = math.prod(recurrent[:-1])
+        wide = recurrent[-1]
         scanned = inner // (recurrent[0] if len(recurrent) > 2 else 1)  # head by head
         mamba = stream + tokens * (_FLOAT * (3 * scanned * wide + 2 * inner) + 8 * inner * size)
         return batch * mamba + (batch + 1) * inner * wide * _FLOAT
@@ -100,7 +102,8 @@ def _mamba2(
     limit: WorkspaceLimit, recurrent: tuple[int, ...], projected: int, convolved: int, tokens: int
 ) -> Fraction:
     """Of one prompt, next to the stream."""
-    inner, wide = math.prod(recurrent[:-1]), recurrent[-1]
+    inner = math.prod(recurrent[:-1])
+    wide = recurrent[-1]
     heads = max(1, projected - inner - convolved)
     sizes = (limit.config.get(key) for key in _CHUNK_KEYS)
     chunk = next((n for n in sizes if type(n) is int and n > 0), _CHUNKS.get(limit.name, _CHUNK))

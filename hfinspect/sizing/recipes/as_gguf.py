@@ -92,7 +92,8 @@ class _Layer(NamedTuple):
 
     def at(self, layer: int | None) -> Iterator[tuple[str, list[int]]]:
         """The same in another layer."""
-        prefix, other = f"blk.{self.layer}.", f"blk.{layer}."
+        prefix = f"blk.{self.layer}."
+        other = f"blk.{layer}."
         for name, numbers in self.numbers_of.items():
             side, is_own, rest = name.partition(prefix)  # of the encoder or the decoder, or neither
             if self.layer is not None and layer != self.layer and is_own and side in _SIDES:
@@ -161,7 +162,8 @@ class _Converter:
         """What the converter demands of a config and does not find."""
         if self._architecture != "jais":
             return ""
-        config, needed = self._config, ("embeddings_scale", "width_scale")
+        config = self._config
+        needed = ("embeddings_scale", "width_scale")
         mup = {"mup_embeddings_scale": "embeddings_scale", "mup_output_alpha": "width_scale"}
         keys = {mup.get(key, key) for key in config}
         kind = config.get("activation_function"), config.get("position_embedding_type")
@@ -177,7 +179,8 @@ class _Converter:
         groups: _Groups = {}
         layers: dict[tuple[int, str], _Layer] = {}
         for place in self._prediction.tensors.places():
-            rows, start = place.template.rows, f"{place.stack}.{place.layer}."
+            rows = place.template.rows
+            start = f"{place.stack}.{place.layer}."
             head = place.head.removesuffix(start)
             is_layer = place.layer is not None and place.head == head + start
             known = layers.get((id(place.template), head)) if is_layer else None
@@ -266,11 +269,13 @@ class _Converter:
 
     def _latent(self, start: str, shape: _FileShape, groups: _Groups) -> _WrittenTensors | None:
         """Keys and values from the latent, head by head, the keys transposed."""
-        output, heads = groups.get(f"{start}attn_output.weight"), self._facts.heads
+        output = groups.get(f"{start}attn_output.weight")
+        heads = self._facts.heads
         if not output or not heads or shape[0] % heads or output.shape[1] % heads:
             return None
         values = output.shape[1] // heads
-        keys, rank = shape[0] // heads - values, shape[1]
+        keys = shape[0] // heads - values
+        rank = shape[1]
         return [
             (f"{start}attn_k_b.weight", (heads, rank, keys)),
             (f"{start}attn_v_b.weight", (heads, values, rank)),
@@ -314,7 +319,8 @@ class _Converter:
         experts = self._facts.experts or 0
         if not experts or len(shape) != 2 or shape[0] % experts:
             return None
-        inner, width = shape[0] // experts, shape[1]
+        inner = shape[0] // experts
+        width = shape[1]
         sides = (width, inner) if stem == "ffn_down_exps" else (inner, width)
         return [(name, (experts, *sides))]
 
@@ -336,7 +342,8 @@ class _Converter:
         kind = rope.get("full_attention") if "full_attention" in rope else rope
         names = (kind.get("rope_type"), kind.get("type")) if isinstance(kind, Mapping) else ()
         if "llama3" in names and self._architecture in _ROPE_FREQS:
-            heads, width = self._facts.heads or 1, self._facts.width or 0
+            heads = self._facts.heads or 1
+            width = self._facts.width or 0
             yield "rope_freqs.weight", ((self._facts.head_dim or width // heads) // 2,)
         if self._architecture in _LONG_FACTORS:
             for length in ("long", "short"):
@@ -353,7 +360,8 @@ class _Converter:
         return GgufTensor(name, shape, "F32" if wide else "BF16", made_of)
 
     def _with_numbers(self, tensors: list[GgufTensor]) -> GgufModel | str:
-        facts, architecture = self._facts, self._architecture
+        facts = self._facts
+        architecture = self._architecture
         heads = facts.heads or facts.decoder_heads or 0
         kv_heads = facts.kv_heads or heads
         if architecture == "kimi-linear":  # none in a layer without attention

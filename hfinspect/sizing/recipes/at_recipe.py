@@ -53,7 +53,8 @@ def _converted(
     dtypes: dict[str, str] = {}
     more = 0
     for info, kind in zip(model.tensors, kinds, strict=True):
-        size, parts = stored_bytes(info, kind), info.made_of
+        size = stored_bytes(info, kind)
+        parts = info.made_of
         if not parts:
             more += size
         for at, name in enumerate(parts):

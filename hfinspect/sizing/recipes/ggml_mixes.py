@@ -206,7 +206,10 @@ class _TypeChooser:
     tensors of a kind that came before."""
 
     def __init__(self, model: GgufModel, recipe: str, base: str, imatrix: bool) -> None:
-        self.model, self.recipe, self.base, self.imatrix = model, recipe, base, imatrix
+        self.model = model
+        self.recipe = recipe
+        self.base = base
+        self.imatrix = imatrix
         names = [tensor.name for tensor in model.tensors]
         self._tied = "output.weight" not in names
         self._all_values = sum(_purpose(name) == "values" for name in names)
@@ -217,7 +220,8 @@ class _TypeChooser:
 
     def type_of(self, tensor: GgufTensor) -> str:
         """Before the fall-back for rows that are no whole blocks."""
-        name, purpose = tensor.name, _purpose(tensor.name)
+        name = tensor.name
+        purpose = _purpose(tensor.name)
         before = self._seen[purpose]
         self._seen[purpose] += 1
         if any(part in name for part in _EIGHT_BITS_IN.get(self.model.architecture, ())):
@@ -289,7 +293,8 @@ class _TypeChooser:
     def _value(self, before: int) -> str:
         if self._of_eight:
             return "Q8_0"
-        shared, more = self._shared, _gets_more(before, self._all_values)
+        shared = self._shared
+        more = _gets_more(before, self._all_values)
         dtype = {
             "Q2_K": "Q4_K" if shared else "Q3_K",
             "Q2_K_S": "Q4_K" if shared else None,
@@ -308,8 +313,10 @@ class _TypeChooser:
         return "Q5_K" if self.model.is_70b and dtype in ("Q3_K", "Q4_K") else dtype
 
     def _down(self, layer: int) -> str | None:
-        layers, falcon = self.model.layers, self._falcon
-        first, more = layer < layers // 8, _gets_more(layer, layers)
+        layers = self.model.layers
+        falcon = self._falcon
+        first = layer < layers // 8
+        more = _gets_more(layer, layers)
         beginning = layer < layers // 16
         if falcon and self.recipe == "Q4_K_M":
             return "Q6_K" if beginning else "Q5_K" if more else "Q4_K"

@@ -151,7 +151,8 @@ class HubClient:
             return self._fetch(request, deadline, handle)
 
     def _fetch(self, request: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
-        failures, waited = 0, 0.0
+        failures = 0
+        waited = 0.0
         while True:
             deadline.grant(self.throttle.wait(request.quota))
             if deadline.left() <= 0:

@@ -122,7 +122,8 @@ def _proxy_for(url: str) -> str | None:
     from urllib.parse import urlsplit
     from urllib.request import getproxies, proxy_bypass
 
-    proxies, parts = getproxies(), urlsplit(url)
+    proxies = getproxies()
+    parts = urlsplit(url)
     if parts.hostname is None or proxy_bypass(parts.hostname):
         return None
     return proxies.get(parts.scheme) or proxies.get("all")

@@ -131,7 +131,8 @@ def final_error(error: Exception, context: RequestContext, url: str) -> Hfinspec
     blamed = certificate_error(error, context) or proxy_error(error, url, context)
     if blamed is not None:
         return blamed
-    ours, why = own_error(error, context), why_none(error)
+    ours = own_error(error, context)
+    why = why_none(error)
     if ours is not None and why and ours.found.startswith("no connection to "):
         ours.found += f": {why}"
     return ours

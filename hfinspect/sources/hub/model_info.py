@@ -62,7 +62,9 @@ def parse_listing(answer: object, repo_id: str) -> Listing:
     for sibling in answer["siblings"]:
         entry = _entry(sibling)
         files[entry.path] = entry
-    name, gated, private = answer.get("id"), answer.get("gated"), answer.get("private")
+    name = answer.get("id")
+    gated = answer.get("gated")
+    private = answer.get("private")
     return Listing(
         repo_id=name if isinstance(name, str) and _REPO_ID.fullmatch(name) else repo_id,
         commit=commit_of(answer),
@@ -77,7 +79,8 @@ def info_of(answer: Mapping[str, Any]) -> HubInfo:
     """What else the answer says; anything of another type counts as not said."""
     card = answer.get("cardData")
     card = card if isinstance(card, Mapping) else {}
-    gated, tags = answer.get("gated"), answer.get("tags")
+    gated = answer.get("gated")
+    tags = answer.get("tags")
     texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     tagged = next((tag.partition(":")[2] for tag in texts if tag.startswith("license:")), None)
     licence = _text(card.get("license")) or _text(tagged)
@@ -124,7 +127,8 @@ def _entry(sibling: object) -> FileEntry:
 def _object_id(sibling: Mapping[str, object], *, is_large: bool) -> str | None:
     """The hash under which the file's content is stored. Of a large file Git has a pointer, whose
     hash is not the content's."""
-    xet, git = sibling.get("xetHash"), sibling.get("blobId")
+    xet = sibling.get("xetHash")
+    git = sibling.get("blobId")
     if isinstance(xet, str) and _SHA256.fullmatch(xet):
         return f"xet:{xet}"
     if isinstance(git, str) and _COMMIT.fullmatch(git) and not is_large:

@@ -58,7 +58,8 @@ def ask_shard_headers(
             parsing = helper.submit(parse_json, text)
             helper.shutdown(wait=False)
             request = Request(f"{base}?expand=sha", context, "api", GZIP, deadline=deadline)
-            commit, headers = client.fetch(request, head), _headers_of(result_of(parsing))
+            commit = client.fetch(request, head)
+            headers = _headers_of(result_of(parsing))
         else:
             headers = None
     except BrokenAnswerError:  # no JSON

@@ -124,7 +124,8 @@ class HubSource(Source):
 
     def read(self, path: str, start: int, stop: int) -> bytes:
         size = self.known_size(path)
-        start, stop = max(start, 0), stop if size is None else min(stop, size)
+        start = max(start, 0)
+        stop = stop if size is None else min(stop, size)
         if stop <= start:
             return b""
         front = self._fronts.pop(path, None) if start == 0 else None
@@ -233,7 +234,8 @@ class HubSource(Source):
                 return self.client.fetch(request, handle)
             except RefusedError as error:
                 # Most likely the signature has expired: request a new one, once.
-                host, refused = origin_text(place.url), error
+                host = origin_text(place.url)
+                refused = error
         ours = UnauthorizedError(
             self.context_of(path).subject,
             f"the storage host {host} refuses access ({refused.status})",
@@ -264,7 +266,8 @@ class HubSource(Source):
         return self.client.fetch(request, on_hub)
 
     def _check_commit(self, answer: Answer, path: str) -> None:
-        served, pinned = answer.headers.get("x-repo-commit"), self.listing().commit
+        served = answer.headers.get("x-repo-commit")
+        pinned = self.listing().commit
         if served and pinned and served != pinned:
             raise MovedError(
                 self.repo_id,

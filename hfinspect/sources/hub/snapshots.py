@@ -64,7 +64,8 @@ class _Opened:
         """Whether the cache has a file, whole."""
         if self.local is None:
             return False
-        cached, listed = self.local.list_files().get(path), self.files.get(path)
+        cached = self.local.list_files().get(path)
+        listed = self.files.get(path)
         if cached is None or cached.size is None or listed is None:
             return False
         return listed.size is None or listed.size == cached.size

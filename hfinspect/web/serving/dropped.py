@@ -37,7 +37,9 @@ class _Order:
 
     def __init__(self, name: str, start: int, stop: int) -> None:
         self.id = secrets.token_hex(8)
-        self.name, self.start, self.stop = name, start, stop
+        self.name = name
+        self.start = start
+        self.stop = stop
         self.data: bytes | None = None
         self.come = threading.Event()
 
@@ -100,7 +102,8 @@ class Dropped:
             self._sent.clear()
             self._requests += 1
             self._changed.notify_all()
-            until, before = time.monotonic() + _WAIT, (self._answers, self._requests)
+            until = time.monotonic() + _WAIT
+            before = (self._answers, self._requests)
             while not self._orders:
                 left = until - time.monotonic()
                 self._changed.wait(max(left, 0))
@@ -147,7 +150,8 @@ class DroppedSource(Source):
         return entry.size
 
     def read(self, path: str, start: int, stop: int) -> bytes:
-        start, stop = max(start, 0), min(stop, self.size(path))
+        start = max(start, 0)
+        stop = min(stop, self.size(path))
         parts = (
             self._dropped.part(self._start + path, at, min(at + MAX_PART, stop))
             for at in range(start, stop, MAX_PART)

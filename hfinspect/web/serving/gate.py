@@ -42,7 +42,8 @@ class Gate:
     def refusal(self, headers: Mapping[str, str], *, asks: bool) -> Refusal | None:
         """Why a request is refused, from its headers (names in small letters); None for one that is
         not. ``asks``: for an answer, not for one of the page's own files."""
-        host, origin = headers.get("host", ""), headers.get("origin")
+        host = headers.get("host", "")
+        origin = headers.get("origin")
         if host.lower() not in self._hosts:
             return Refusal(403, "the host that was asked is not this server")
         if asks and origin is None:

@@ -140,7 +140,8 @@ class Served(http.server.ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Without the question to a name server what this host is called."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+        self.server_name = "127.0.0.1"
+        self.server_port = self.server_address[1]
 
     def verify_request(self, *_: Any) -> bool:
         return self._free.acquire(blocking=False)
@@ -159,7 +160,8 @@ class _InTime(io.RawIOBase):
     """What a connection sends until ``until``; TimeoutError after it."""
 
     def __init__(self, connection: socket.socket, until: float) -> None:
-        self._connection, self._until = connection, until
+        self._connection = connection
+        self._until = until
 
     def readable(self) -> bool:
         return True
@@ -177,7 +179,8 @@ class _Refused(Exception):  # noqa: N818 - an answer like others
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(status, why)
-        self.status, self.why = status, why
+        self.status = status
+        self.why = why
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

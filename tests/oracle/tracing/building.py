@@ -21,7 +21,8 @@ from .observing import Node, Part, Saved, flat, paths, put, tree
 from .staging import Parallel
 
 #: Builds beyond which no more are made, and seconds for one build.
-MOST, PATIENCE = 700, 20.0
+MOST = 700
+PATIENCE = 20.0
 
 
 class Failed(Exception):  # noqa: N818
@@ -55,7 +56,9 @@ class Builds:
         released: Mapping[str, Any] | None = None,
         narrow: int = 0,
     ) -> None:
-        self.library, self.kind, self.name = library, kind, name
+        self.library = library
+        self.kind = kind
+        self.name = name
         #: The config that must be answered: one as released, or the class's default.
         self.released = dict(released or {})
         #: What is guarded from the start: 0 nothing, 1 all but numbers, 2 all but depths.

@@ -25,7 +25,8 @@ _DIVISOR = re.compile(r"(heads?|groups?|head_kv)$")
 #: Seconds for one build.
 _PATIENCE = 10.0
 #: Other configs that have to agree, and how many are tried for them.
-_AGREEING, _TRIED = 4, 24
+_AGREEING = 4
+_TRIED = 24
 
 
 def with_divisors(library: Library, kind: str, trace: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +140,8 @@ def _next_to_each_other(
     for by in (2 * least, 4 * least, 6 * least, 3 * least):
         if by < 2:
             continue
-        even, uneven = 8 * by, 8 * by + _uneven(by)
+        even = 8 * by
+        uneven = 8 * by + _uneven(by)
         if _builds(library, kind, name, nested(start, {divisor: by, of: uneven})):
             return False
         agreeing += _builds(
@@ -160,7 +162,8 @@ def _everywhere(
         if not _builds(library, kind, name, given):
             continue
         numbers = _numbers(library, kind, name, given)
-        by, size = numbers.get(divisor, 1), numbers.get(of, 1)
+        by = numbers.get(divisor, 1)
+        size = numbers.get(of, 1)
         if by < 2 or some.keys() - numbers.keys():  # without layers there is nothing to divide
             continue
         if size % by:

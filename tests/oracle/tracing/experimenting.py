@@ -143,7 +143,8 @@ class Experiments(Builds):
         try:
             self.looked, self.missing = self._looked(base)
         except Exception:
-            self.looked, self.missing = set(base.env), set()
+            self.looked = set(base.env)
+            self.missing = set()
         self.missing |= {f"?{key}" for key in self._unlisted()}
         near = limits(self.compared.values())
         options = {

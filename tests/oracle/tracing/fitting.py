@@ -118,7 +118,9 @@ class Fitter(Lists):
             except NoFit:
                 continue
             if then is None:
-                condition, then, other = ["not", condition], other, None
+                condition = ["not", condition]
+                then = other
+                other = None
             return {"if": condition, "then": then, "else": other}
         raise NoFit(_where(items))
 

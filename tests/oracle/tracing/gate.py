@@ -30,12 +30,15 @@ from .library import Given, Library, patience
 from .staging import Parallel, parallel
 
 #: Comparisons that a trace must pass at least, and at most.
-LEAST, MOST = 60, 150
+LEAST = 60
+MOST = 150
 #: Seconds for one build.
 PATIENCE = 10.0
 #: Comparisons at other lengths and sizes, at most, and seconds of the processor for them; so many
 #: that differ are enough to fit the trace again.
-STRESSED, STRESS_SECONDS, SHOWN = 300, 8.0, 4
+STRESSED = 300
+STRESS_SECONDS = 8.0
+SHOWN = 4
 
 
 class Gated(NamedTuple):

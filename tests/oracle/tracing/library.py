@@ -280,11 +280,13 @@ class Transformers:
         return keepers
 
     def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
-        cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
+        cls = self._class(class_name)
+        plain = kind in deliberate.MODULE_NAMES
         return saved.shapes(cls, self._config(kind, given), module_names=plain)
 
     def loaded_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
-        cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
+        cls = self._class(class_name)
+        plain = kind in deliberate.MODULE_NAMES
         config = saved.config_for(cls, self.config_json(kind, class_name, given))
         return saved.shapes(cls, config, module_names=plain)
 

@@ -18,9 +18,11 @@ from hfinspect.trees.arithmetic import NoValueError, Written, holds
 from .evaluating import EnvValues, evaluated
 
 #: Conditions that may stand before the entry of all other places, and tries of one list.
-DEPTH, TRIES = 3, 4000
+DEPTH = 3
+TRIES = 4000
 #: Builds that one list is searched for in, and entries of one build.
-BUILDS, ENTRIES = 24, 64
+BUILDS = 24
+ENTRIES = 64
 
 
 class Entry(NamedTuple):
@@ -164,7 +166,8 @@ class Listing:
 def gives(written: Mapping[str, Any], values: EnvValues, items: Any) -> bool:
     """Whether a build's list, or its one value, is what is written."""
     if "count" not in written:
-        written, items = {"count": 1, **written}, [items]
+        written = {"count": 1, **written}
+        items = [items]
     if not _same(evaluated(written["count"], values), len(items)):
         return False
     try:

@@ -91,7 +91,8 @@ class Numbers:
             return None
 
     def _value(self, expression: int, build: int) -> Any:
-        known, name = self._numbers[build], self._names[expression]
+        known = self._numbers[build]
+        name = self._names[expression]
         if name not in known:
             known[name] = evaluated(self.expressions[expression], self.values[build])
         return known[name]
@@ -137,7 +138,8 @@ class Numbers:
         """Whether a condition on a stage holds there."""
         if build < len(self.builds):
             return None
-        known, name = self._numbers[build], f"?{condition!r}"
+        known = self._numbers[build]
+        name = f"?{condition!r}"
         if name not in known:
             known[name] = self._holds(condition, self.values[build])
         return known[name]  # type: ignore[no-any-return]

@@ -184,7 +184,8 @@ def tree(saved: Saved) -> Node:
     for name, (shape, dtype) in saved.tensors.items():
         segments = name.split(".")
         classes = _classes(segments, saved.own.get(name, ""), saved.classes)
-        path, node = "", root
+        path = ""
+        node = root
         name_labels = label(name)
         for depth, segment in enumerate(segments[:-1]):
             path = f"{path}.{segment}" if path else segment

@@ -166,7 +166,8 @@ class Diffusers:
 
     def mutated(self, kind: str, class_name: str, base: Given, rng: Random) -> dict[str, Any]:
         """One to four arguments changed; in full, as saved, or only what differs."""
-        whole, kinds = self.full(kind, class_name, base), self.optional(kind, class_name)
+        whole = self.full(kind, class_name, base)
+        kinds = self.optional(kind, class_name)
         changes: dict[str, Any] = {}
         for key in rng.sample(sorted(whole), min(len(whole), rng.choice((1, 1, 2, 2, 3, 4)))):
             options = alternatives(key, whole[key], kinds[key], set(), set())
@@ -180,7 +181,8 @@ class Diffusers:
 
     def run(self, kind: str, class_name: str, given: Given) -> None:
         """Also with each flag turned and each absent number there: other branches propose too."""
-        arguments, written = self._arguments(class_name), self.optional(kind, class_name)
+        arguments = self._arguments(class_name)
+        written = self.optional(kind, class_name)
         others: list[dict[str, Any]] = []
         for key, argument in arguments.items():
             value = given.get(key, argument.default)

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from .observing import Leaf, Node, Saved, tree
 
 #: Classes and channels, of which every build of a name has others.
-_CLASSES, _CHANNELS = (11, 13), (3, 5)
+_CLASSES = (11, 13)
+_CHANNELS = (3, 5)
 #: More runs of equal members than this are written out one by one.
 _RUNS = 9
 

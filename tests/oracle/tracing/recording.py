@@ -26,7 +26,9 @@ from .writing import Trace
 #: Random builds that a class must pass.
 CHECKED = 30
 #: Fits that are made, seconds of the gate, and answers that a trace has to give there.
-ROUNDS, GATE_SECONDS, FEW = 12, 40.0, 6
+ROUNDS = 12
+GATE_SECONDS = 40.0
+FEW = 6
 #: Rounds in which a size that has no value is something to explain, and no refusal.
 EAGER = 4
 #: Builds on top of which a negative number is tried.
@@ -59,7 +61,8 @@ class Recording(Guarded):
         for number in range(ROUNDS):
             self.eager = number < EAGER
             trace, guards = self._widest(held | self._narrowed())
-            self.zeros, self.signed = set(), set()
+            self.zeros = set()
+            self.signed = set()
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
             wrong += self._challenged(trace, whole)
@@ -150,7 +153,8 @@ class Recording(Guarded):
         """Fresh random builds: those that the trace gets wrong, and those that it answers."""
         fresh = self.random(CHECKED, guards)
         fresh += self._in_full(fresh[:4])
-        wrong, answered = [], []
+        wrong = []
+        answered = []
         for one in fresh:
             if not self.agrees(whole, one):
                 wrong.append(one)

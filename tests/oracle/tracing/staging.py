@@ -24,7 +24,8 @@ _COUNTS = re.compile(r"(stage|block|level|layer)s?$")
 _OTHERS = re.compile(r"(^|\.)(out_\w+|stage_names|\w*(mean|std|size|ids|token|labels?)|_\w+)$")
 _WIDTHS = re.compile(r"hidden_size|width|channels|dims?$|embed")
 #: Expressions that are turned at most, and forms that one is turned into.
-_MOST, _FORMS = 1500, 8
+_MOST = 1500
+_FORMS = 8
 
 
 class Parallel(NamedTuple):

@@ -196,7 +196,8 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     places: list[int] = []
     for node in new["nodes"]:
         places.append(table.put(_moved(node, places)))
-    guards, defaults = list(old["guards"]), dict(old["defaults"])
+    guards = list(old["guards"])
+    defaults = dict(old["defaults"])
     differing = {k: v for k, v in new["defaults"].items() if defaults.setdefault(k, v) != v}
     classes = dict(old["classes"])
     for name, entry in new["classes"].items():

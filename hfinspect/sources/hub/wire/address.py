@@ -53,13 +53,15 @@ def _by_library(url: str) -> tuple[HttpOrigin, RequestTarget]:
         secret = b64encode(f"{read.username}:{read.password}".encode())
         login = f"Basic {secret.decode()}"
     origin = HttpOrigin(scheme, read.raw_host.decode("ascii"), read.port or _PORTS[scheme])
-    path, host = read.raw_path.decode("ascii"), read.netloc.decode("ascii")
+    path = read.raw_path.decode("ascii")
+    host = read.netloc.decode("ascii")
     return origin, RequestTarget(str(read), path, host, login)
 
 
 def is_same_host(endpoint: str, url: str) -> bool:
     """Whether an address is on the endpoint's own scheme, host and port, or its https twin."""
-    theirs, ours = _origin(url), _origin(endpoint)
+    theirs = _origin(url)
+    ours = _origin(endpoint)
     return theirs == ours or (
         ours == ("http", theirs[1], 80) and theirs == ("https", theirs[1], 443)
     )

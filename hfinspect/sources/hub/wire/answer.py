@@ -169,7 +169,8 @@ class Answer:
             return self._just(start, stop, None)  # hidden, but just so many bytes were requested
         if not match or not match[1] or self._coding:
             raise UnusableAnswerError("answered 206 without a usable Content-Range")
-        first, last = int(match[1]), int(match[2])
+        first = int(match[1])
+        last = int(match[2])
         size = None if match[3] == "*" else int(match[3])
         end = stop if size is None else min(stop, size)
         if first != start or last + 1 > end or (size is not None and last + 1 != end):

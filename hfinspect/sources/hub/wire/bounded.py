@@ -31,7 +31,8 @@ _limit = _Limit()
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Reads and writes of this thread end within so many seconds, all together."""
-    before, _limit.until = _limit.until, time.monotonic() + seconds
+    before = _limit.until
+    _limit.until = time.monotonic() + seconds
     try:
         yield
     finally:

@@ -98,7 +98,8 @@ class Stream:
     def received(self, most: int) -> bytes:
         """At most so many bytes: those that are kept, else what comes in next; none at the end."""
         if self.buffered:
-            data, self.buffered = self.buffered[:most], self.buffered[most:]
+            data = self.buffered[:most]
+            self.buffered = self.buffered[most:]
             return data
         return self.more(most)
 
@@ -187,7 +188,8 @@ class Reply:
     def _head(self) -> bytes:
         """The bytes of the next head, with the empty line at its end."""
         stream = self._stream
-        data, searched = stream.buffered, 0
+        data = stream.buffered
+        searched = 0
         while (end := _HEAD_END.search(data, max(searched - 2, 0))) is None:
             searched = len(data)
             more = stream.more(_BUFFER)
@@ -210,7 +212,8 @@ class Reply:
                 raise BrokenConnectionError("frames its body in two ways")
             del several[1:]
         headers = self.headers = {name: ", ".join(texts) for name, texts in values.items()}
-        coding, length = headers.get("transfer-encoding"), headers.get("content-length")
+        coding = headers.get("transfer-encoding")
+        length = headers.get("content-length")
         if coding is not None and coding.lower() != "chunked":
             raise BrokenConnectionError("sends its body in a way that is not known")
         self._chunked = coding is not None
@@ -219,7 +222,8 @@ class Reply:
                 raise BrokenConnectionError("sends an invalid Content-Length")
             self._length = int(length)
         if self.status_code in (204, 304):
-            self._length, self._chunked = 0, False
+            self._length = 0
+            self._chunked = False
         connection = headers.get("connection", "").lower()
         stays = "close" not in connection if is_new else "keep-alive" in connection
         self._stays = stays and (self._length is not None or self._chunked)
@@ -271,7 +275,8 @@ class Reply:
 
     def _line(self) -> bytes:
         stream = self._stream
-        data, searched = stream.buffered, 0
+        data = stream.buffered
+        searched = 0
         while (end := data.find(b"\n", searched)) < 0:
             searched = len(data)
             more = stream.more(_BUFFER)
@@ -283,7 +288,8 @@ class Reply:
 
     def close(self) -> None:
         """It is not read any further."""
-        on_done, self._on_done = self._on_done, None
+        on_done = self._on_done
+        self._on_done = None
         if on_done is not None:
             on_done(self._is_complete and self._stays)
 
@@ -364,7 +370,8 @@ class Connection:
         """Send a GET request; the answer, its body not yet read. ``on_done`` as of ``Reply``."""
         stream = self.stream
         request = _request_bytes(target, headers)
-        stream.wait, stream.allowance = wait, MAX_HEAD_BYTES
+        stream.wait = wait
+        stream.allowance = MAX_HEAD_BYTES
         stream.send(request)
         reply = Reply(stream, target.url, on_done)
         reply.begin()

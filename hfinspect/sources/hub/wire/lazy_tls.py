@@ -25,7 +25,10 @@ class LateContext(ssl.SSLContext):
 
     def __new__(cls, make: Callable[[], ssl.SSLContext]) -> "LateContext":
         new = super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
-        new.make, new._made, new._protocols, new._lock = make, None, [], threading.Lock()
+        new.make = make
+        new._made = None
+        new._protocols = []
+        new._lock = threading.Lock()
         return new
 
     def begin(self) -> None:

@@ -53,7 +53,8 @@ class SessionPool:
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
         with self._lock:
-            sessions, self._own = self._own, []
+            sessions = self._own
+            self._own = []
         if self._pid == os.getpid():
             for session in sessions:
                 if session is not None:

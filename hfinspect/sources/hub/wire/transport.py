@@ -142,6 +142,7 @@ class Transport:
         """Close the idle connections; those in use are closed when their answers are."""
         with self._lock:
             self._closed = True
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
         for connection in idle:
             connection.end()
