@@ -74,7 +74,11 @@ def test_163_shards_on_main(hub: HubServer, says_commit: bool) -> None:
     repo = hub.add("org/model", sharded_files(163))
     inspection = inspect(hub)
     assert inspection.parameters == 163 * 4 * 4096 * 8192
-    assert (len(inspection.files), inspection.complete, inspection.commit) == (163, True, repo.sha)
+    assert (len(inspection.files), inspection.holds_all_files, inspection.commit) == (
+        163,
+        True,
+        repo.sha,
+    )
     assert hub.meter.count("hub") <= 4 - says_commit
     assert hub.meter.count("cdn") == 0
 

@@ -21,6 +21,7 @@ from .overrides import Override
 from .records import dataclass
 from .refs import Origin
 from .tensor import TensorInfo
+from .wholeness import Problem
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Member(JsonForm):
         nbytes [bytes]: of its tensors; None where unknown
         dtypes: of its tensors, as safetensors spells them
         files: the weight files that were read
-        complete: False if a shard is missing
+        whole: as that of an inspection
         quantization: how it is packed; None where it is not
         facts: sizes and counts of the part
     """
@@ -146,7 +147,7 @@ class Member(JsonForm):
     nbytes: int | None
     dtypes: tuple[str, ...]
     files: tuple[str, ...]
-    complete: bool = True
+    whole: bool | None = None
     quantization: Quantization | None = None
     facts: ModelFacts = field(default_factory=ModelFacts)
 
@@ -209,7 +210,7 @@ class Inspection(
     Shown,
     without="tensors metadata config",
     names={"origin.hub": "hub", "extra_tensors": "beyond"},
-    after={"hub": "origin", "complete": "format", "memory": "dtypes"},
+    after={"hub": "origin", "memory": "dtypes"},
 ):
     """What is inside a model.
 
@@ -224,6 +225,9 @@ class Inspection(
         architecture: the class that the config names, or that was assumed
         catalogued: whether the catalog knows the class
         format: ``safetensors``, ``torch`` or ``gguf``; None without files
+        whole: False exactly where a loader would fail or leave weights random; None where nothing
+            says what should be there
+        problems: what is missing, wrong or to be known, what stops a loader first
         facts: sizes and counts of the model, by its config's or GGUF's keys; those of a pipeline
             are its members'
         parameters [parameters]: unique ones of the class, tied weights once, without buffers,
@@ -275,6 +279,8 @@ class Inspection(
     architecture: str | None = None
     catalogued: bool = False
     format: str | None = None
+    whole: bool | None = None
+    problems: tuple[Problem, ...] = ()
     facts: ModelFacts = field(default_factory=ModelFacts)
     parameters: int | None
     parameters_with_head: int | None = None
@@ -328,7 +334,7 @@ class Inspection(
         return self.origin.commit
 
     @property
-    def complete(self) -> bool:
+    def holds_all_files(self) -> bool:
         """False if a shard is missing: every total is then a lower limit."""
         return not self.missing_files
 

@@ -24,7 +24,7 @@ def adapter_derivation(inspection: Inspection) -> Derivation | None:
     None for any other model, and where not every tensor could be read and counted.
     """
     adapter = inspection.adapter
-    countable = inspection.complete and inspection.parameters is not None
+    countable = inspection.holds_all_files and inspection.parameters is not None
     if adapter is None or not countable or not inspection.tensors:
         return None
     root = tree_of_headers(

@@ -153,7 +153,7 @@ def measured(inspection: Inspection, prediction: Prediction) -> Measurement:
         {name: totals.parameters for name, totals in inspection.components.items()},
         differences,
         unexplained,
-        inspection.complete,
+        inspection.holds_all_files,
     )
 
 

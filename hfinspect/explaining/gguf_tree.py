@@ -110,7 +110,7 @@ def gguf_derivation(inspection: Inspection) -> Derivation | None:
 
     None where it is no GGUF file of a model, or where not every tensor could be read and counted.
     """
-    countable = inspection.complete and inspection.parameters is not None
+    countable = inspection.holds_all_files and inspection.parameters is not None
     if inspection.format != "gguf" or not countable or not inspection.tensors:
         return None
     sizes = _DeclaredSizes(inspection)

@@ -22,6 +22,7 @@ from ..errors import HfinspectError
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
+from .judging.judge import judged_config
 from .ties import head_apart
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def from_prediction(
         extra_tensors=extra_tensors_of_config(prediction),
         assumed=assumed,
         config=config,
+        **judged_config(config),
         overrides=overrides,
         quantization=None if packed is None else packed.summary,
         findings=(

@@ -10,6 +10,7 @@ from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member, Quantization
 from ..core.tensor import TensorInfo
+from .judging.parts_there import judged_parts
 
 
 def combined(
@@ -61,6 +62,7 @@ def combined(
         files=tuple(file for _, one in parts for file in one.files),
         other_files=_merged([*(one.other_files for _, one in parts), other_files]),
         missing_files=tuple(path for _, one in parts for path in one.missing_files),
+        **judged_parts(parts),
         chosen_because=f"{layout}: every part that has weights",
         tied=tied,
         active_parameters=None if total.active == total.parameters else total.active,

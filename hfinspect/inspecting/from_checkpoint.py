@@ -30,6 +30,8 @@ from .build import (
     count_tensors,
 )
 from .differing import Expected, compared
+from .judging.evidence import Evidence
+from .judging.judge import judged
 from .ties import head_apart, tie_findings, vocabulary, with_unstored_ties
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def from_checkpoint(
     *,
     config: Mapping[str, Any] | None = None,
     known: ReadContext = NOTHING_MORE,
+    companions: Mapping[str, Mapping[str, object]] = {},
     where: str = "config.json",
 ) -> Inspected:
     """What the headers hold, labelled and compared with what config.json (``where``) predicts.
@@ -60,6 +63,18 @@ def from_checkpoint(
     """
     read = _read_gguf if checkpoint.format == "gguf" else _read
     tensors = read(checkpoint, table, prediction, decoding, config, where)
+    evidence = Evidence(
+        checkpoint,
+        tensors.all,
+        tensors.prediction,
+        tensors.expected.expectation,
+        decoding,
+        config,
+        companions,
+        known.files,
+        known.layout,
+        where,
+    )
     inspection = assembled(
         target,
         origin,
@@ -70,6 +85,7 @@ def from_checkpoint(
         head_apart(tensors.labelled, tensors.same_names),
         **_model(checkpoint, tensors, config, known.adapter),
         **_files(checkpoint, known.files),
+        **judged(evidence),
         extra_tensors=extra_tensors_of(tensors.all, table.first_name),
         catalogued=tensors.expected.catalogued,
         expectation=tensors.expected.expectation,

@@ -266,7 +266,7 @@ def _member(name: str, declared: str | None, one: Inspection) -> Member:
         nbytes=one.nbytes,
         dtypes=tuple(one.dtypes),
         files=tuple(file.path for file in one.files),
-        complete=one.complete,
+        whole=one.whole,
         quantization=one.quantization,
         facts=one.facts,
     )

@@ -54,6 +54,7 @@ def inspect_weights(
             decoding,
             config=config,
             known=known,
+            companions=companions,
             where=where,
         )
 

@@ -11,7 +11,7 @@ from ..core.text import byte_size, rounded_count
 def summary(inspection: Inspection) -> str:
     """``70.6 B parameters, BF16, 141 GB``; what is unknown is left out or said to be."""
     count = inspection.parameters
-    least = "" if inspection.complete else "at least "
+    least = "" if inspection.holds_all_files else "at least "
     texts = [
         "parameters unknown" if count is None else f"{least}{rounded_count(count)} parameters",
         _active(inspection),

@@ -120,10 +120,16 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
     ),
     "catalogued": RowColumn("bool", lambda f: f.catalogued, "whether the architecture is known"),
     **{name: _fact(name, *fact) for name, fact in FACTS.items()},
-    "complete": RowColumn(
+    "whole": RowColumn(
         "bool",
-        lambda f: f.complete,
-        "false if a shard is missing: totals are then those of the files that are there",
+        lambda f: f.whole,
+        "false where a loader would fail or leave weights random; null where nothing says what "
+        "should be there",
+    ),
+    "problems": RowColumn(
+        "string",
+        lambda f: "; ".join(problem.sentence for problem in f.problems) or None,
+        "what is missing, wrong or to be known, what stops a loader first",
     ),
     "parameters": RowColumn(
         "int64", lambda f: f.parameters, "unique parameters, tied weights once"

@@ -225,5 +225,5 @@ def test_a_shard_that_cannot_be_read_costs_the_others_nothing(
         hfinspect.inspect(REPO, **access)
     hub.faults.clear()
     hub.meter.clear()
-    assert hfinspect.inspect(REPO, **access).complete
+    assert hfinspect.inspect(REPO, **access).holds_all_files
     assert hub.meter.count("cdn") == 1

@@ -215,6 +215,13 @@ def judge(
     table = TensorTable(checkpoint.shards)
     decoding = decode(table, values, companions, prediction)
     inspected = from_checkpoint(
-        "", Origin("directory", ""), checkpoint, table, prediction, decoding, config=values
+        "",
+        Origin("directory", ""),
+        checkpoint,
+        table,
+        prediction,
+        decoding,
+        config=values,
+        companions=companions,
     )
     return Judged(inspected.inspection, prediction, decoding, error, values, companions)
