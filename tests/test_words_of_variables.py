@@ -35,6 +35,7 @@ ALLOWED = {
         "form of errors that the documentation names, and a key in JSON"
     ),
     ("core", "found"): "the shape in a file, which JSON has under this key next to ``expected``",
+    ("core", "whole"): "whether a checkpoint is whole: the key in JSON of the one judgement",
     ("core", "given"): "the id that the library gives a token: a key in JSON, next to the file's",
     ("formats", "pieces"): "what SentencePiece calls the entries of its vocabulary",
 }

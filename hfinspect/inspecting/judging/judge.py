@@ -8,6 +8,8 @@ from typing import Any
 from ...core.wholeness import Problem, by_weight, is_whole
 from .evidence import Evidence
 from .files_there import missing_files
+from .prediction_layers import missing_prediction_layers
+from .tensors_there import missing_tensors, other_shapes
 
 
 def judged(evidence: Evidence) -> dict[str, Any]:
@@ -25,6 +27,10 @@ def judged_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _problems(evidence: Evidence) -> Iterator[Problem]:
     yield from missing_files(evidence)
+    if evidence.checkpoint.format != "gguf":  # which has names of its own
+        yield from missing_tensors(evidence)
+        yield from other_shapes(evidence)
+    yield from missing_prediction_layers(evidence)
 
 
 def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:
