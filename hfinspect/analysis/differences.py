@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..core.components import Role
@@ -14,6 +14,7 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.text import shape_text
 from ..core.weight_changes import FileIdentity, WeightChanges
+from ..core.wholeness import Problem, none_whole
 from ..trees.prediction import Prediction
 from .labels.lookup import spec_finder
 
@@ -94,7 +95,10 @@ class Difference(JsonForm, after={"same_structure": "target"}):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(
-    JsonDocument, Shown, names={"inspections": "models"}, after={"same_structure": ""}
+    JsonDocument,
+    Shown,
+    names={"inspections": "models"},
+    after={"same_structure": "", "whole": "same_structure", "problems": "whole"},
 ):
     """Models side by side, and every other one against the first.
 
@@ -105,6 +109,20 @@ class Comparison(
 
     inspections: tuple[Inspection, ...]
     differences: tuple[Difference, ...]
+
+    @property
+    def whole(self) -> bool | None:
+        """Whether all are whole: False where one is not, None where that of one is unknown."""
+        return none_whole(one.whole for one in self.inspections)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Those of all models, each with the model that it is of."""
+        return tuple(
+            replace(problem, text=f"{one.target}: {problem.text}")
+            for one in self.inspections
+            for problem in one.problems
+        )
 
     def _in_a_line(self) -> str:
         models = ", ".join(f"{one.target}: {counted(one.parameters)}" for one in self.inspections)

@@ -32,13 +32,16 @@ GROUPS: Mapping[str, str] = {
 
 
 class RuleFinding(NamedTuple):
-    """What a rule returns for each thing it finds; ``severity`` only where it is not the rule's."""
+    """What a rule returns for each thing it finds; ``severity`` only where it is not the rule's,
+    ``number`` and ``names`` of things that have one cause."""
 
     text: str
     file: str | None = None
     tensor: str | None = None
     expected: str | None = None
     severity: str | None = None
+    number: int = 1
+    names: tuple[str, ...] = ()
 
 
 RuleCheck = Callable[["TargetFacts"], Iterable[RuleFinding]]

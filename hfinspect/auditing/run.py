@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast
 
-from ..core.checkpoint import Checkpoint, Shard
+from ..core.checkpoint import Checkpoint, Finding, Shard
 from ..core.choices import SEVERITIES, Severity
 from ..core.collector import collector_paused
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import AuditFinding, AuditResult, Unchecked
+from ..core.wholeness import MAX_NAMES, Problem, by_weight, is_whole
 from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
@@ -66,12 +67,15 @@ def judge_facts(
     """Every rule on the facts; findings ordered by severity, then code, file and tensor."""
     with collector_paused():
         findings = [finding for rule in rules for finding in _findings(rule, facts)]
+    whole, problems = _judgement(facts)
     findings.sort(
         key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.file or "", f.tensor or "")
     )
     return AuditResult(
         target=target,
         origin=facts.origin,
+        whole=whole,
+        problems=problems,
         reference=facts.reference_name,
         deep=deep,
         files=sum(weight.shard is not None for weight in facts.weights.values()),
@@ -113,30 +117,79 @@ def _severity_of(finding: RuleFinding, rule: Rule) -> Severity:
 
 
 def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
+    """Tensors of which the same is said are one finding, with all their names."""
+    causes: dict[object, _Cause] = {}
     left = iter(rule.check(facts))
-    for finding in islice(left, MAX_PER_RULE):
-        yield AuditFinding(
+    number = 0
+    for number, finding in enumerate(islice(left, MAX_COUNTED), 1):
+        severity = _severity_of(finding, rule)
+        alike = (severity, finding.text, finding.file, finding.expected)
+        key = (*alike, "") if finding.tensor else (*alike, number)
+        cause = causes.get(key)
+        if cause is None:
+            cause = causes[key] = _Cause(finding, severity)
+        cause.add(finding)
+    listed = list(causes.values())
+    for cause in listed[:MAX_PER_RULE]:
+        yield cause.as_finding(rule)
+    further = listed[MAX_PER_RULE:]
+    more = sum(cause.number for cause in further)
+    worst: Severity = "note"
+    for cause in further:
+        worst = max(worst, cause.severity, key=SEVERITIES.index)
+    text = f"{more:,} more findings of this rule are not listed"
+    if next(left, None) is not None:
+        worst = "error"  # what comes then is not looked at
+        more = number + 1
+        text = f"more than {MAX_COUNTED:,} findings of this rule: not all are listed"
+    if more:
+        yield AuditFinding(rule.code, rule.name, worst, text)
+
+
+class _Cause:
+    """Findings of a rule that say the same of several tensors."""
+
+    def __init__(self, first: RuleFinding, severity: Severity) -> None:
+        self.first = first
+        self.severity = severity
+        self.number = 0
+        self.names: list[str] = []
+
+    def add(self, finding: RuleFinding) -> None:
+        self.number += finding.number
+        further = finding.names or ((finding.tensor,) if finding.tensor else ())
+        self.names += further[: MAX_NAMES - len(self.names)]
+
+    def as_finding(self, rule: Rule) -> AuditFinding:
+        return AuditFinding(
             rule.code,
             rule.name,
-            _severity_of(finding, rule),
-            finding.text,
-            finding.file,
-            finding.tensor,
-            finding.expected,
+            self.severity,
+            self.first.text,
+            self.first.file,
+            self.first.tensor,
+            self.first.expected,
+            self.number,
+            tuple(self.names) if self.number > 1 else (),
         )
-    more = 0
-    worst: Severity = "note"
-    for finding in islice(left, MAX_COUNTED):
-        more += 1
-        worst = max(worst, _severity_of(finding, rule), key=SEVERITIES.index)
-    if next(left, None) is not None:
-        more += 1
-        worst = "error"  # what comes then is not looked at
-    if more:
-        text = f"{more:,} more findings of this rule are not listed"
-        if more > MAX_COUNTED:
-            text = f"more than {MAX_COUNTED:,} further findings of this rule are not listed"
-        yield AuditFinding(rule.code, rule.name, worst, text)
+
+
+def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
+    """Whether the target's own checkpoint is whole: that of the root, or of the first folder that
+    has one. A file that could not be read at all stops every loader."""
+    judged = [folder for folder in facts.folders if folder.judged.inspection is not None]
+    inspection = judged[0].judged.inspection if judged else None
+    problems = [] if inspection is None else [*inspection.problems]
+    main = next((folder.main for folder in facts.folders if folder.main is not None), None)
+    for weight in () if main is None else main.files:
+        wrong = weight.refused or next(
+            (problem for problem in weight.problems if problem.severity == "error"), None
+        )
+        if wrong is not None:
+            text = wrong.text if isinstance(wrong, Finding) else str(wrong)
+            problems.append(Problem("damaged_file", text, file=weight.path, example=weight.path))
+    known = inspection is not None and inspection.whole is not None
+    return is_whole(problems, known=known), by_weight(problems)
 
 
 def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:

@@ -136,7 +136,8 @@ def _compared(
 
 
 def _end_with(memories: Sequence[Memory]) -> None:
-    """1 if the device does not hold one of them, 6 if that depends."""
-    answers = [one.fits for one in memories if one.verdict is not None]
+    """1 if the device does not hold one of them, 6 if that depends or one is not whole."""
+    judged = [one for one in memories if one.verdict is not None or one.whole is False]
+    answers = [one.fits for one in judged]
     if not all(answers):
         raise typer.Exit(1 if False in answers else UNDECIDED)

@@ -9,6 +9,7 @@ from .fitting import NamedDevice
 from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
+from .wholeness import Problem
 
 YesNo: TypeAlias = Literal["yes", "no", "unknown"]
 YES: Final = "yes"
@@ -107,6 +108,8 @@ class EngineAnswers(
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
+        whole: as that of an inspection; with False no engine loads it as it is
+        problems: as those of an inspection
         architecture: the class that the config names
         model_type: of config.json; of a GGUF file its architecture
         precision: the dtype or packing of the weights in a few words
@@ -118,6 +121,8 @@ class EngineAnswers(
 
     target: str
     origin: Origin
+    whole: bool | None = None
+    problems: tuple[Problem, ...] = ()
     architecture: str | None
     model_type: str | None
     precision: str

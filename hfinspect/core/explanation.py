@@ -19,6 +19,7 @@ from .overrides import Override
 from .records import dataclass
 from .refs import Origin
 from .results import weight_memory
+from .wholeness import Problem
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Explanation(
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
+        whole: as that of an inspection
+        problems: as those of an inspection
         overrides: config keys that were changed for this answer
         model_type: of config.json
         architecture: the class that was derived
@@ -114,6 +117,8 @@ class Explanation(
 
     target: str
     origin: Origin
+    whole: bool | None = None
+    problems: tuple[Problem, ...] = ()
     overrides: tuple[Override, ...] = field(default=(), hash=False)
     model_type: str | None
     architecture: str

@@ -18,6 +18,7 @@ from .recipe_fits import RecipeFits
 from .records import dataclass
 from .refs import Origin
 from .training_bytes import Training
+from .wholeness import Problem, SizedBy
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,10 @@ class Memory(
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
+        whole: as that of an inspection; with False nothing fits as it is
+        problems: as those of an inspection
+        sized_by: ``files``, or ``index`` or ``config`` where the files are not the whole model, and
+            all sums are of the whole
         architecture: the class that the config names
         model_type: of config.json
         engine: the engine whose rules the cache follows
@@ -160,6 +165,9 @@ class Memory(
 
     target: str
     origin: Origin
+    whole: bool | None = None
+    problems: tuple[Problem, ...] = ()
+    sized_by: SizedBy = "files"
     architecture: str | None
     model_type: str | None
     engine: str

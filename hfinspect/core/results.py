@@ -21,7 +21,7 @@ from .overrides import Override
 from .records import dataclass
 from .refs import Origin
 from .tensor import TensorInfo
-from .wholeness import Problem
+from .wholeness import Problem, SizedBy
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Adapter(JsonForm):
 class Inspection(
     JsonDocument,
     Shown,
-    without="tensors metadata config",
+    without="tensors metadata config sized_by",
     names={"origin.hub": "hub", "extra_tensors": "beyond"},
     after={"hub": "origin", "memory": "dtypes"},
 ):
@@ -228,6 +228,8 @@ class Inspection(
         whole: False exactly where a loader would fail or leave weights random; None where nothing
             says what should be there
         problems: what is missing, wrong or to be known, what stops a loader first
+        sized_by: what the sums follow: ``files``, or ``index`` or ``config`` where the files are
+            not the whole model; no part of the JSON
         facts: sizes and counts of the model, by its config's or GGUF's keys; those of a pipeline
             are its members'
         parameters [parameters]: unique ones of the class, tied weights once, without buffers,
@@ -281,6 +283,7 @@ class Inspection(
     format: str | None = None
     whole: bool | None = None
     problems: tuple[Problem, ...] = ()
+    sized_by: SizedBy = "files"
     facts: ModelFacts = field(default_factory=ModelFacts)
     parameters: int | None
     parameters_with_head: int | None = None

@@ -15,6 +15,7 @@ from .json_form import JsonDocument, JsonForm
 from .records import dataclass
 from .refs import Origin
 from .tokenizer_facts import TokenizerFacts
+from .wholeness import Problem
 
 
 def at_least(severity: str, threshold: str) -> bool:
@@ -32,8 +33,10 @@ class AuditFinding(JsonForm):
         severity: ``note``, ``warning`` or ``error``
         text: what is wrong
         file: the file concerned, or None
-        tensor: the tensor concerned, or None
+        tensor: the tensor concerned, or the first of them, or None
         expected: what should be there
+        count: how many things have this one cause
+        names: of those that are more than one, the first thousand
     """
 
     code: str
@@ -43,6 +46,8 @@ class AuditFinding(JsonForm):
     file: str | None = None
     tensor: str | None = None
     expected: str | None = None
+    count: int = 1
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class AuditResult(JsonDocument, Shown, without="inventory tokenizer", after={"co
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
+        whole: as that of an inspection, of the target's own folder
+        problems: as those of an inspection
         reference: the model to compare with; None without one
         deep: whether values were read
         files [files]: weight files whose headers were read
@@ -79,6 +86,8 @@ class AuditResult(JsonDocument, Shown, without="inventory tokenizer", after={"co
 
     target: str
     origin: Origin
+    whole: bool | None = None
+    problems: tuple[Problem, ...] = ()
     reference: str | None = field(default=None)
     deep: bool = False
     files: int = 0

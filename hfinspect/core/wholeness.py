@@ -31,6 +31,21 @@ ProblemKind: TypeAlias = Literal[
     "odd_values",  # values that some loader or release refuses, and others take
 ]
 
+#: What the size of a model follows: its files, or what says how large the whole is.
+SizedBy: TypeAlias = Literal["files", "index", "config"]
+
+#: Problems of which the files are less, or other, than the model: their sums are not its size.
+OTHER_SIZE: Final[frozenset[ProblemKind]] = frozenset(
+    {
+        "missing_files",
+        "missing_tensors",
+        "missing_part",
+        "wrong_shapes",
+        "empty_tensors",
+        "damaged_file",
+    }
+)
+
 PROBLEM_KINDS: Final[tuple[ProblemKind, ...]] = get_args(ProblemKind)
 
 
@@ -72,6 +87,11 @@ class Problem(JsonForm):
         return f"{self.text}: {self.cause}" if self.cause else self.text
 
 
+def first_reason(problems: Iterable[Problem]) -> str:
+    """Why it does not load, in a sentence; empty where nothing stops a loader."""
+    return next((problem.sentence for problem in problems if problem.stops_loading), "")
+
+
 #: Names that a problem lists.
 MAX_NAMES: Final = 1000
 
@@ -88,6 +108,12 @@ def is_whole(problems: Iterable[Problem], *, known: bool) -> bool | None:
     if any(problem.stops_loading for problem in problems):
         return False
     return True if known else None
+
+
+def none_whole(answers: Iterable[bool | None]) -> bool | None:
+    """One answer for several: False where one is, else None where one is not known."""
+    all_answers = set(answers)
+    return False if False in all_answers else None if None in all_answers else True
 
 
 def by_weight(problems: Iterable[Problem]) -> tuple[Problem, ...]:

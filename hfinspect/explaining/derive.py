@@ -40,6 +40,8 @@ def explained(target: str, inspection: Inspection, d: Derivation) -> Explanation
     return Explanation(
         target=target,
         origin=inspection.origin,
+        whole=inspection.whole,
+        problems=inspection.problems,
         model_type=prediction.model_type,
         architecture=prediction.architecture,
         letters=_letters(d),

@@ -74,6 +74,8 @@ def from_checkpoint(
         known.files,
         known.layout,
         where,
+        origin,
+        known.unfinished,
     )
     inspection = assembled(
         target,

@@ -24,6 +24,7 @@ from .config_alone import no_config
 from .overriding import inspect_config
 
 if TYPE_CHECKING:
+    from ..checkpoints.read import ModelFiles
     from .adapter import Inspect
 
 
@@ -184,7 +185,7 @@ def _from_source(
     if read.layout in (Layout.SINGLE, Layout.PIPELINE) and not overrides:
         notes = tokenizer_notes(opened, read, file)
         read = replace(read, findings=(*read.findings, *notes))
-    inspected = inspect_read(name, opened.origin, read, reach)
+    inspected = inspect_read(name, opened.origin, read, reach, _unfinished(opened, read))
     if inspected is not None:
         return inspected
     if source == "checkpoint":
@@ -214,6 +215,15 @@ def _from_source(
     return from_config.of(
         read.config, (*read.findings, *unread), read.companions, read.layout.value
     )
+
+
+def _unfinished(source: Source, read: ModelFiles) -> Sequence[str]:
+    """What an interrupted download left; looked for only where a file is missing."""
+    if read.checkpoint is None or not read.checkpoint.missing or source.on_disk is None:
+        return ()
+    from ..sources.disk import leftovers
+
+    return leftovers(source.on_disk)
 
 
 def _begun(source: Source, *, weights: bool) -> Source:

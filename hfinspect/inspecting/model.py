@@ -16,10 +16,13 @@ from .pipelines import has_parts, inspect_parts
 from .single import inspect_weights
 
 
-def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Inspect) -> Inspected | None:
+def inspect_read(
+    name: str, origin: Origin, read: ModelFiles, reach: Inspect, unfinished: Sequence[str] = ()
+) -> Inspected | None:
     """The inspection of the weights that were read, or None if there are none.
 
-    ``reach`` inspects the base model of an adapter.
+    ``reach`` inspects the base model of an adapter; ``unfinished`` is what an interrupted download
+    left.
     """
     if has_parts(read):
         return Inspected(inspect_parts(name, origin, read))
@@ -41,7 +44,12 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Inspect) ->
         # A config next to an adapter is that of the base model.
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
     known = ReadContext(
-        findings, read.layout.value, contents_of(checkpoint), read.variants, files=read.files
+        findings,
+        read.layout.value,
+        contents_of(checkpoint),
+        read.variants,
+        files=read.files,
+        unfinished=unfinished,
     )
     inspected = inspect_weights(
         name,

@@ -19,6 +19,7 @@ from ..core.weight_changes import (
 )
 from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
 from .drawings import Chapter
+from .judgement import judgement
 from .page_names import page_names
 
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
@@ -65,6 +66,11 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
         blocks.insert(at, Paragraph(line))
         heading = [Paragraph(line)] if len(verdicts) > 1 else []
         blocks += [*heading, *inner]
+    blocks[:0] = [
+        Paragraph(f"{name}: {block.text}", block.severity)
+        for name, model in zip(full, models, strict=True)
+        for block in judgement(model.problems, short=True)
+    ]
     blocks += [
         Paragraph(f"{name}: {finding.text}", "note")
         for name, model in zip(full, models, strict=True)

@@ -6,7 +6,7 @@ for only one (csv) take.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from ..core.records import dataclass
 
@@ -79,9 +79,14 @@ class Facts:
     items: tuple[tuple[str, str], ...]
 
 
+#: What stands before a problem that stops a loader, in the colour of errors.
+NOT_WHOLE: Final = "not whole"
+
+
 @dataclass(frozen=True)
 class Paragraph:
-    """A line of text; ``severity`` is empty for plain text, else note, warning or error."""
+    """A line of text; ``severity`` is empty for plain text, else note, warning, error or
+    ``NOT_WHOLE``."""
 
     text: str
     severity: str = ""

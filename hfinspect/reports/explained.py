@@ -11,6 +11,7 @@ from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
 from ..core.text import byte_size, method_word, rounded_count, widths, with_rounded
 from .document import Block, Cell, Document, Facts, Paragraph, Table, TextBlock, columns_of
+from .judgement import judgement
 from .reconciliation import (
     against_blocks,
     against_facts,
@@ -44,6 +45,7 @@ def lay_out(e: Explanation, *, depth: Depth | None = None, drawn: bool = False) 
     blocks: list[Block] = [Facts(summary), *against_blocks(e), _symbols(e)]
     if drawn:
         blocks.insert(1, _bar(e))
+    blocks[:0] = judgement(e.problems)
     if depth != "model":
         shown = [row for section in e.sections for row in _rows(section, depth)]
         biases = any(row.biases and row.status == "counted" for row in shown)

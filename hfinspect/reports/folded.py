@@ -1,12 +1,10 @@
 """Tensors of equal layers and experts as one row: ``model.layers.[0-31].mlp.up_proj.weight``."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ..analysis.kinds import NUMBER, grids
 from ..core.tensor import TensorInfo
-from ..core.verdicts import AuditFinding
 from ..explaining.count_tree import numbered
 
 
@@ -62,19 +60,14 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
     ]
 
 
-def folded_findings(findings: Iterable[AuditFinding]) -> list[tuple[AuditFinding, int]]:
-    """Findings of an audit that differ in numbers of a tensor's name alone as one, with how many
-    they are: ``model.layers.[0-31].mlp.up_proj.weight``."""
-    alike: dict[object, list[tuple[tuple[int, ...], AuditFinding]]] = {}
-    for finding in findings:
-        name = finding.tensor or ""
-        key = replace(finding, tensor=NUMBER.sub("#", name))
+def folded_names(names: Iterable[str]) -> list[str]:
+    """Names that differ in numbers alone as one: ``model.layers.[0-31].mlp.up_proj.weight``."""
+    alike: dict[str, list[tuple[tuple[int, ...], str]]] = {}
+    for name in names:
         numbers = tuple(int(number) for number in NUMBER.findall(name))
-        alike.setdefault(key, []).append((numbers, finding))
+        alike.setdefault(NUMBER.sub("#", name), []).append((numbers, name))
     return [
-        (replace(grid[0], tensor=_named(grid[0].tensor or "", values) or None), len(grid))
-        for group in alike.values()
-        for values, grid in grids(group)
+        _named(members[0], values) for group in alike.values() for values, members in grids(group)
     ]
 
 

@@ -18,7 +18,17 @@ from typing import Any, Final
 
 from ..core.text import byte_size, clean, clean_lines, first_of
 from . import grid
-from .document import Block, Column, Document, Facts, Paragraph, Picture, Preformatted, Table
+from .document import (
+    NOT_WHOLE,
+    Block,
+    Column,
+    Document,
+    Facts,
+    Paragraph,
+    Picture,
+    Preformatted,
+    Table,
+)
 from .drawings import Chapter, MemoryCurves, StackedBar, Strips, Treemap, fewer, without_chapters
 from .grid import Grid
 from .palette import PART, ink_of, patterns, variables
@@ -199,7 +209,8 @@ class _Page:
         if isinstance(block, Table):
             return self._table(block)
         if isinstance(block, Paragraph):
-            kind = f' class="{block.severity}"' if block.severity else ""
+            severity = "error" if block.severity == NOT_WHOLE else block.severity
+            kind = f' class="{severity}"' if severity else ""
             label = f"<b>{_text(block.severity)}:</b> " if block.severity else ""
             return f"<p{kind}>{label}{_text(block.text, MAX_TEXT)}</p>\n"
         if isinstance(block, Preformatted):

@@ -21,6 +21,7 @@ from ..sizing.peft_types import DEFAULT_TARGETS, LINEAR_ROUTERS, MAMBAS, OLD_NAM
 from .cache_lines import per_token
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .footprint_lines import bar, details, plain_sums
+from .judgement import judgement, of_the_whole, remarks
 from .media_lines import media_lines
 from .offload_lines import lay_out_plans
 from .training_lines import lay_out_training
@@ -36,6 +37,8 @@ _METHODS: Final = {
 #: Weights that are trained as they are, which packed ones are not.
 _TRAINED: Final = frozenset({"BF16", "F16", "F32", "F64", "dtype unknown"})
 _ANSWERS: Final = {True: "yes", False: "no", None: "?"}
+#: The same of a checkpoint that does not load as it is: it is the whole model that is sized.
+_IF_WHOLE: Final = {True: "if whole", False: "no", None: "?"}
 #: By the first column of a table.
 _CAPTIONS: Final = {"recipe": "What fits, by recipe", "context": "Memory by context"}
 #: Of a row that stands out.
@@ -47,7 +50,8 @@ def lay_out(
 ) -> Document:
     """``full``: with every sum and where each number comes from. ``drawn``: with a bar of the sum,
     and with ``curves`` and sliders in the formats that have them."""
-    blocks: list[Block] = [Paragraph(answer(memory))]
+    judged = [*judgement(memory.problems)]
+    blocks: list[Block] = [*judged, Paragraph(answer(memory))]
     if _is_training(memory):
         blocks += _training(memory, full=full)
         if full:
@@ -70,7 +74,8 @@ def lay_out(
     title = _title(memory, memory.origin.short_name if drawn else memory.origin.name)
     if _is_training(memory):  # the answer in line 1, and then whose it is
         whose = ", ".join(filter(None, (title, _model(memory))))
-        return Document(answer(memory), tuple(blocks[1:]), plain_sums(memory), whose)
+        del blocks[len(judged)]
+        return Document(answer(memory), tuple(blocks), plain_sums(memory), whose)
     return Document(title, tuple(blocks), plain_sums(memory), _model(memory))
 
 
@@ -130,6 +135,8 @@ def answer(memory: Memory) -> str:
     if main is None or main.total is None:
         return _limited_answer(memory)
     needs = f"{byte_size(main.total)} at {_tokens(memory)}"
+    whose = of_the_whole(memory.sized_by, memory.whole)
+    needs = f"{whose}: {needs}" if whose else needs
     if verdict is None:
         card = memory.smallest_card
         where = f"; smallest card that fits: {card}" if card else ""
@@ -200,6 +207,7 @@ def _inference(memory: Memory, *, full: bool) -> Iterator[Block]:
     yield from media_lines(memory.media, full=full)
     if memory.offload is not None and not full:
         yield from lay_out_plans(memory.offload, memory.device is not None)
+    yield from remarks(memory.problems)
     yield from (Paragraph(note, "note") for note in memory.notes)
     if not full:
         yield Paragraph(_next(memory))
@@ -237,7 +245,8 @@ def _on_one(memory: Memory) -> Table:
     rows = []
     for row in memory.recipes:
         card = row.on[0]
-        answers: list[Cell] = [_ANSWERS[cell.fits] for cell in card.at]
+        words = _IF_WHOLE if memory.whole is False else _ANSWERS
+        answers: list[Cell] = [words[cell.fits] for cell in card.at]
         last = [_longest(card)] if has_cache else []
         mark = _LARGEST if row.largest else ""
         rows.append((*_first_cells(row), *answers, *last, mark))

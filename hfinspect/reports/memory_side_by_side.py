@@ -1,6 +1,7 @@
 """The layout of ``memory A B``: one row a model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..core.fitting import DEPENDS
 from ..core.footprint import Memory
@@ -8,6 +9,7 @@ from ..core.json_form import JsonDocument
 from ..core.records import dataclass
 from ..core.text import byte_size, rounded_count
 from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
+from .judgement import judgement
 from .memory_screen import device_in_full, limit_that_decides
 
 _PLAIN = tuple(
@@ -44,6 +46,11 @@ def lay_out(memories: Sequence[Memory]) -> Document:
         on = [Paragraph(f"on {device_in_full(first)}")]
     rows = tuple(_row(one, {column.name for column in columns}) for one in memories)
     blocks: list[Block] = [*on, Table(tuple(columns), rows, optional=_OPTIONAL)]
+    blocks[:0] = [
+        replace(block, text=f"{one.origin.name}: {block.text}")
+        for one in memories
+        for block in judgement(one.problems, short=True)
+    ]
     blocks += [
         Paragraph(f"{one.origin.name}: {one.verdict.text}")
         for one in memories

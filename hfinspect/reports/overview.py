@@ -13,6 +13,7 @@ from . import media_lines
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
 from .headline import build, hub_line, summary
+from .judgement import judgement, remarks
 from .layouts import adapter, builds, contents, members, quantized, roles, variants
 
 #: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
@@ -42,7 +43,7 @@ def lay_out(
     shown = groups or inspection.components
     table = _groups(inspection, by, shown, layers or {}, exact=False)
     main = _groups(inspection, by, shown, layers or {}, exact=True)
-    blocks: list[Block] = [_build(inspection)]
+    blocks: list[Block] = [*judgement(inspection.problems), _build(inspection)]
     if by == "component" and inspection.members:
         main = members(inspection, exact=True)
         blocks += [members(inspection), builds(inspection)]
@@ -329,7 +330,7 @@ def _finding_text(finding: Finding) -> str:
 
 
 def _remarks(inspection: Inspection) -> list[Block]:
-    blocks: list[Block] = []
+    blocks: list[Block] = [*remarks(inspection.problems)]
     if inspection.missing_files:
         names = ", ".join(inspection.missing_files[:3])
         more = ", ..." if len(inspection.missing_files) > 3 else ""

@@ -17,6 +17,7 @@ from .document import (
     Table,
     columns_of,
 )
+from .judgement import judgement, remarks
 
 _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", "launch", "notes")
 
@@ -24,7 +25,9 @@ _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", 
 def lay_out(answers: EngineAnswers, *, drawn: bool = False) -> Document:
     """``drawn``: a page, whose title has the answer on its right."""
     answer = in_a_line(answers)
-    blocks: list[Block] = [_table(answers)] if drawn else [Paragraph(answer), _each(answers)]
+    blocks: list[Block] = [*judgement(answers.problems)]
+    blocks += [_table(answers)] if drawn else [Paragraph(answer), _each(answers)]
+    blocks += remarks(answers.problems)
     blocks += _notes(answers)
     blocks += _kernels(answers)
     blocks += (

@@ -11,6 +11,7 @@ from ..core.text import clean, clean_lines
 from ..core.word_tables import pairs
 from .column_fit import fitted, seen, seen_length, shortened
 from .document import (
+    NOT_WHOLE,
     Cell,
     Column,
     Document,
@@ -30,7 +31,15 @@ _GAP = 3
 #: Spaces between two columns, and what is added to a header: as tabulate has it.
 _BETWEEN = 2
 _HEADER_PADDING = 2
-_STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
+_STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "warning": "33",
+    "error": "31",
+    NOT_WHOLE: "31",
+    "note": "36",
+    "bar": "36",
+}
 
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
 #: distinguished on dark and on light. Red and yellow are for errors and warnings.

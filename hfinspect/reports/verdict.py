@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,19 @@ from ..core.choices import SEVERITIES
 from ..core.json_form import JsonDocument, JsonForm
 from ..core.records import dataclass
 from ..core.results import Failure
-from ..core.text import clean
+from ..core.text import clean, more_are
 from ..core.verdicts import AuditFinding, AuditResult
 from .document import Block, Document, Facts, Paragraph, Preformatted, Table, columns_of
 from .drawings import Chapter
-from .folded import folded_findings
+from .folded import folded_names
+from .judgement import judgement, remarks
 from .page_names import page_names
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
 
+#: Lines of names below a finding; all of them are in the JSON form.
+MAX_NAMES = 5
 #: Rules named in the sum over several targets.
 MAX_CODES = 10
 
@@ -127,19 +130,20 @@ def _failure(failure: Failure) -> list[Block]:
 
 
 def _audit(result: AuditResult, lines: bool, name: str = "") -> list[Block]:
-    blocks: list[Block] = []
+    blocks: list[Block] = [*judgement(result.problems)]
     if result.findings and lines:
-        lines_of = [_line(finding, many) for finding, many in folded_findings(result.findings)]
+        lines_of = [line for finding in result.findings for line in _lines(finding)]
         blocks.append(Preformatted("\n".join(lines_of)))
     elif result.findings:
         rows = tuple(
-            (f.code, f.rule, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
-            for f, many in folded_findings(result.findings)
+            (f.code, f.rule, f.severity, f.file, _tensors(f), f.text + _many(f), f.expected)
+            for f in result.findings
         )
         fields = ("code", "rule", "severity", "file", "tensor", "found", "expected")
         columns = tuple(_NAMED[name] for name in fields)
         optional = ("file", "tensor", "expected")
         blocks.append(Table(columns, rows, title="Findings", optional=optional))
+    blocks += remarks(problem for problem in result.problems if problem.stops_loading)
     items = [("audited", _audited(result, name or result.target)), ("found", summary(result))]
     if result.known:
         items.append(("known", f"{result.known:,} of the baseline, not listed"))
@@ -159,17 +163,35 @@ def _fixes(results: Sequence[AuditResult | Failure]) -> list[Table]:
     return [Table(columns, rows, title="How to fix it")] if rows else []
 
 
-def _many(count: int) -> str:
-    return f" ({count:,} tensors)" if count > 1 else ""
+def _many(finding: AuditFinding) -> str:
+    """How many tensors a finding is about, where its text does not say it."""
+    if finding.count == 1 or f"{finding.count:,}" in finding.text:
+        return ""
+    return f" ({finding.count:,} tensors)"
 
 
-def _line(finding: AuditFinding, count: int) -> str:
-    """Severity, code, file, tensor, what was found, what was expected; ``count`` findings alike."""
-    parts = (finding.file, finding.tensor, finding.text)
+def _tensors(finding: AuditFinding) -> str | None:
+    """The tensor, or the names of all, folded."""
+    if finding.count == 1 or finding.tensor is None:
+        return finding.tensor
+    names = folded_names(finding.names)
+    return ", ".join([*names[:MAX_NAMES], *(["..."] if len(names) > MAX_NAMES else [])])
+
+
+def _lines(finding: AuditFinding) -> Iterator[str]:
+    """Severity, code, file, tensor, what was found, what was expected; below it the names of all
+    tensors of one cause, folded."""
+    is_one = finding.count == 1
+    parts = (finding.file, finding.tensor if is_one else None, finding.text)
     text = ": ".join(clean(part, 2000) for part in parts if part)
     if finding.expected:
         text += f" (expected: {clean(finding.expected)})"
-    return f"{finding.severity:<7}  {finding.code}  {text}{_many(count)}"
+    yield f"{finding.severity:<7}  {finding.code}  {text}{_many(finding)}"
+    names = [] if is_one else folded_names(finding.names)
+    for name in names[:MAX_NAMES]:
+        yield f"{'':16} {clean(name)}"
+    if len(names) > MAX_NAMES:
+        yield f"{'':16} and {more_are(len(names) - MAX_NAMES, 'kind')} in --format json"
 
 
 def _audited(result: AuditResult, name: str) -> str:

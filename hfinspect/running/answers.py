@@ -36,6 +36,8 @@ def answered(
     return EngineAnswers(
         target=inspection.target,
         origin=inspection.origin,
+        whole=inspection.whole,
+        problems=inspection.problems,
         architecture=inspection.architecture,
         model_type=inspection.model_type,
         precision=precision(inspection),

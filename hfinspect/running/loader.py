@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.engine_answers import NO, UNKNOWN, YES, EngineAnswer, KernelRow, LaunchLine, YesNo
+from ..core.wholeness import first_reason
 from .engine_lists import engine_lists
 from .subject import Subject
 
@@ -28,6 +29,20 @@ class Launch(NamedTuple):
     lines: tuple[LaunchLine, ...] = ()
     unknown: str = ""
     fits: Check = PASSED
+
+
+def of_files(subject: Subject) -> list[Check]:
+    """What the judgement of the checkpoint says of loading it as it is, the same for every
+    engine."""
+    problems = subject.inspection.problems
+    checks = [
+        Check(YES, note=problem.sentence)
+        for problem in problems
+        if problem.kind == "missing_prediction_layer"
+    ]
+    if subject.inspection.whole is False:
+        checks.append(Check(NO, f"not as it is: {first_reason(problems)}"))
+    return checks
 
 
 class Loader(ABC):
@@ -84,6 +99,7 @@ class Loader(ABC):
     def answer(self, subject: Subject) -> EngineAnswer:
         """All conditions together: ``no`` where one fails, ``unknown`` where one is not known."""
         of_class, *others = (check(subject) for check in (self.of_class, self.of_packing))
+        others += of_files(subject)
         if subject.device is not None:
             others.append(self.of_card(subject))
         launch = Launch()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from ..core.footprint import Memory
 from ..errors import UsageError
 from ..inspecting.build import Inspected
+from ..inspecting.whole_model import as_whole
 from ..sizing.memory_request import MemoryRequest
 from ..sizing.plan import plan
 from .rows import MEMORY_COLUMNS, ScanRow
@@ -13,6 +14,7 @@ from .rows import MEMORY_COLUMNS, ScanRow
 def sized(inspected: Inspected, request: MemoryRequest) -> Memory:
     """The sum of one model. A choice that does not fit this model (a cache's dtype for other
     layers than it has) is a cache that is unknown, by its reason: it fits others of the list."""
+    inspected = as_whole(inspected)
     try:
         return plan(inspected.inspection, inspected.prediction, request)
     except UsageError as error:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, NO_KEY_VALUES, SEVERAL, UNCATALOGUED
-from ..core.fitting import Verdict
+from ..core.fitting import DEPENDS, DOES_NOT_FIT, Verdict
 from ..core.footprint import Memory
 from ..core.results import Inspection
 from ..core.text import byte_size
@@ -51,6 +52,13 @@ def decided(
         return decide(device.nbytes, cases, _why(memory, inspection, request))
     why = memory.workspace_unknown or "the size of the weights is unknown"
     return decide(device.nbytes, cases, why)
+
+
+def as_it_is(verdict: Verdict | None) -> Verdict | None:
+    """The verdict of a checkpoint that does not load: only that the whole does not fit is sure."""
+    if verdict is None or verdict.answer == DOES_NOT_FIT:
+        return verdict
+    return replace(verdict, answer=DEPENDS, text=f"{DEPENDS}: it does not load as it is")
 
 
 def usual_card(

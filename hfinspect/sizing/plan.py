@@ -17,7 +17,7 @@ from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
-from .deciding import decided, usual_card
+from .deciding import as_it_is, decided, usual_card
 from .devices import smallest_card, sold_hint
 from .engine_classes import runs
 from .engines.interface import Engine
@@ -54,6 +54,9 @@ def plan(inspection: Inspection, prediction: Prediction | None, request: MemoryR
         Memory,
         target=inspection.target,
         origin=inspection.origin,
+        whole=inspection.whole,
+        problems=inspection.problems,
+        sized_by="config" if inspection.source == "config" else inspection.sized_by,
         architecture=inspection.architecture,
         model_type=inspection.model_type,
         engine=request.engine.name,
@@ -114,7 +117,15 @@ def _judged(
     if no_sum and request.train is None:
         card = usual_card(memory, inspection, request, at_width)
     verdict = decided(memory, inspection, request, at_width)
+    if inspection.whole is False:  # whatever the sum: it does not load as it is
+        verdict = as_it_is(verdict)
+        memory = replace(memory, at=tuple(map(_not_loading, memory.at)))
     return replace(memory, verdict=verdict, smallest_card=card)
+
+
+def _not_loading(at: AtContext) -> AtContext:
+    """The sum of the whole model, which the files are not: it fits by no more than its size."""
+    return replace(at, fits=None) if at.fits else at
 
 
 def _sums(

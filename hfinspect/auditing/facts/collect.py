@@ -34,7 +34,7 @@ from ...sources.source import FileEntry, Source
 from .card import ModelCard, read_card
 from .companions_read import CONFIGS, MAX_OTHER_FILES, MAX_OTHER_JSON, MAX_REMOTE_TOKENIZER_BYTES
 from .deep import DeepScan
-from .folders import MAX_REPOS, make_folders, repos_below
+from .folders import MAX_REPOS, Place, make_folders, repos_below
 from .other_files import (
     MAX_DEEP_READS,
     MAX_REMOTE_GRAPH_READS,
@@ -123,10 +123,12 @@ class Collector:
         if (further := len(repos_below(json_files)) - MAX_REPOS) > 0:
             what = f"which folder is what in {further:,} repos below"
             self._leave(what, f"{MAX_REPOS} are looked up")
-        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted)
+        disk = self.source.on_disk
+        unfinished = tuple(leftovers(disk)) if disk and not single else ()
+        place = Place(self.source.origin, files, unfinished)
+        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted, place)
         self._note_foreign(names)
         self._note_archives(facts)
-        disk = self.source.on_disk
         return TargetFacts(
             origin=self.source.origin,
             files=files,
@@ -138,7 +140,7 @@ class Collector:
             stand_ins=self._stand_ins(files, names),
             disk=disk_facts(disk, [n.path for n in weights]) if disk else {},
             root_mode=directory_mode(disk) if disk and not single else 0,
-            leftovers=tuple(leftovers(disk)) if disk and not single else (),
+            leftovers=unfinished,
             refused=disk.refused if disk else {},
             gadgets=self._gadgets(files),
             templates=self._templates(files),

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ...core.components import Role
+from ...core.components import Component, Role
 from ...core.config import ModelConfig
 from ...core.expectation import Expectation
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
 from ...errors import ConfigError
 from ...trees.prediction import Prediction, config_dtype
+from ..registry import RuleFinding
+from .problems import finding_of
 from .target import Copy, Folder, TargetFacts
 
 
@@ -45,17 +47,18 @@ def compared(facts: TargetFacts) -> Iterator[Compared]:
         )
 
 
-def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
-    """Parameters that the config predicts, no file holds, and no missing file explains."""
+def missing_of(c: Compared, *, head: bool) -> Iterator[RuleFinding]:
+    """Parameters that the config predicts, no file holds, and no missing file explains, by cause:
+    those of the head, or all others."""
     if not c.copy.readable and not c.copy.lost_names:
         return  # which tensors are in the lost files, nobody knows
-    lost = set(c.copy.lost_names)
-    prefix = f"{c.prediction.family.base_prefix}." if c.prediction.family else "."
-    lost |= {name.removeprefix(prefix) for name in lost} | {prefix + name for name in lost}
-    for name in c.expectation.missing:
-        spec = c.specs[name]
-        if spec.role is Role.PARAMETER and name not in lost:
-            yield spec
+    for problem in c.inspection.problems:
+        if problem.kind not in ("missing_tensors", "missing_part"):
+            continue
+        spec = c.specs.get(problem.example or "")
+        is_head = spec is not None and spec.component is Component.HEAD
+        if is_head is head:
+            yield finding_of(c.folder, problem)
 
 
 def respelled(c: Compared) -> bool:
@@ -71,8 +74,8 @@ def reshaped_parameters(
     facts: TargetFacts,
 ) -> Iterator[tuple[Compared, TensorInfo, tuple[int, ...]]]:
     for c in compared(facts):
-        for name, (_, predicted) in c.expectation.reshaped.items():
-            if c.infos[name].role is Role.PARAMETER:
+        for name, (stored, predicted) in c.expectation.reshaped.items():
+            if c.infos[name].role is Role.PARAMETER and 0 not in stored:
                 yield c, c.infos[name], predicted
 
 

@@ -1,7 +1,8 @@
 """Files put together: which belong to one copy of some weights, and which copy is the model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Final, NamedTuple
 
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
@@ -24,11 +25,23 @@ from ...checkpoints.weight_map import Shards, shards_of
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
+from ...inspecting.build import ReadContext
 from ...inspecting.declared_class import Predicted, predict_as
 from ...inspecting.from_checkpoint import from_checkpoint
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
 from .target import Copy, Folder, Judged, WeightFact
+
+
+class Place(NamedTuple):
+    """Where a target lies, the list of its files, and what an interrupted download left there."""
+
+    origin: Origin
+    files: Mapping[str, FileEntry] = {}
+    unfinished: Sequence[str] = ()
+
+
+NOWHERE: Final = Place(Origin("directory", ""))
 
 
 def make_folders(
@@ -38,6 +51,7 @@ def make_folders(
     json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenTable],
     predicted: Predicted | None = None,
+    place: Place = NOWHERE,
 ) -> tuple[Folder, ...]:
     """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``."""
     copies: dict[str, list[Copy]] = {}
@@ -59,7 +73,7 @@ def make_folders(
         main = _main(files, path, copies_here)
         facts = small.get(path, {})
         kind = declared.get(path.rstrip("/"))
-        judged = judge(main, facts, kind, predicted)
+        judged = judge(main, facts, kind, predicted, place)
         tokenizer = _tokenizer(path, tokenizers, small)
         folders.append(Folder(path, copies_here, main, facts, tokenizer, judged, kind))
     return tuple(folders)
@@ -177,6 +191,7 @@ def judge(
     files: Mapping[str, Read[object]],
     declared: str | None = None,
     predicted: Predicted | None = None,
+    place: Place = NOWHERE,
 ) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
@@ -215,13 +230,14 @@ def judge(
     table = TensorTable(checkpoint.shards)
     decoding = decode(table, values, companions, prediction)
     inspected = from_checkpoint(
-        "",
-        Origin("directory", ""),
+        place.origin.name,
+        place.origin,
         checkpoint,
         table,
         prediction,
         decoding,
         config=values,
+        known=ReadContext(files=place.files, unfinished=place.unfinished),
         companions=companions,
     )
     return Judged(inspected.inspection, prediction, decoding, error, values, companions)

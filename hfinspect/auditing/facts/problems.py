@@ -24,5 +24,11 @@ def finding_of(folder: Folder, problem: Problem) -> RuleFinding:
     """A problem as a rule reports it: one finding for all that has one cause."""
     file = problem.file or (folder.main.label if folder.main is not None else None)
     return RuleFinding(
-        problem.sentence, file, problem.example, problem.fix or None, problem.severity
+        problem.sentence,
+        file,
+        problem.example,
+        problem.fix or None,
+        problem.severity,
+        problem.count,
+        problem.names,
     )

@@ -11,7 +11,7 @@ from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,
     compared,
-    missing_parameters,
+    missing_of,
     reshaped_parameters,
     respelled,
 )
@@ -29,19 +29,8 @@ def tensor_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: complete the checkpoint, or correct the config (model class, number of layers, biases).
     """
-    several = len([*facts.copies()]) > 1
     for c in compared(facts):
-        if respelled(c):
-            text = "its tensors have the names of another layout"
-            first = c.expectation.unexpected[0]
-            expected = f"names such as {c.expectation.missing[0]}"
-            yield RuleFinding(text, c.copy.label, first, expected, "warning")
-            continue
-        for spec in missing_parameters(c):
-            if spec.component is not Component.HEAD:
-                shape = shape_text(spec.shape)
-                file = c.copy.label if several else None
-                yield RuleFinding("no file holds it", file, spec.name, shape)
+        yield from missing_of(c, head=False)
 
 
 @rule("HI302", "tensor-unexpected", "warning")
@@ -221,10 +210,7 @@ def head_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     or complete the checkpoint.
     """
     for c in compared(facts):
-        for spec in () if respelled(c) else missing_parameters(c):
-            if spec.component is Component.HEAD:
-                text = f"{c.prediction.architecture} has it, and no file holds it"
-                yield RuleFinding(text, c.copy.label, spec.name, shape_text(spec.shape))
+        yield from missing_of(c, head=True)
 
 
 @rule("HI323", "config", "error")

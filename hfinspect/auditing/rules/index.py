@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from ...analysis.shared_storage import stored_bytes
 from ...checkpoints.filenames import weight_name
+from ...core.wholeness import MAX_NAMES
 from ..facts.target import Copy, TargetFacts
 from ..registry import RuleFinding, rule
 
@@ -33,13 +34,19 @@ def shard_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
         # Another copy that is whole makes an incomplete one a leftover, not a broken model.
         spare = copy is not folder.main and folder.main is not None and index is None
         counts = Counter(copy.shard_of.values()) if copy.missing else {}
-        for path in copy.missing:
-            expected = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
-            mild = spare or not facts.listing_complete
-            where = "there" if facts.listing_complete else "in the cache"
-            yield RuleFinding(
-                f"the shard is not {where}", path, None, expected, "warning" if mild else None
-            )
+        if not copy.missing:
+            continue
+        where = "there" if facts.listing_complete else "in the cache"
+        severity = "warning" if spare or not facts.listing_complete else None
+        lost = sum(counts[path] for path in copy.missing)
+        them = "it" if len(copy.missing) == 1 else "them"
+        expected = f"{lost:,} tensors in {them}, by the index" if lost else None
+        text = f"the shard is not {where}"
+        if len(copy.missing) > 1:
+            total = len(copy.missing) + len(copy.files)
+            text = f"{len(copy.missing):,} of {total:,} shards are not {where}"
+        names = copy.missing[:MAX_NAMES]
+        yield RuleFinding(text, copy.missing[0], None, expected, severity, len(copy.missing), names)
 
 
 @rule("HI202", "shard-unreferenced", "warning")

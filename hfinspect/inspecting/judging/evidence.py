@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.checkpoint import Checkpoint
 from ...core.expectation import Expectation
+from ...core.refs import Origin
 from ...core.tensor import TensorInfo
 from ...trees.prediction import Prediction
 
@@ -22,7 +23,8 @@ class Evidence(NamedTuple):
     the config (``where``) promises, ``expectation`` how both differ: each None where nothing
     promises anything. ``decoding`` is how the weights are packed, ``companions`` the small JSON
     files next to them by name, ``files`` the listing of the repo or folder, ``layout`` what kind
-    of model it is, as in ``Inspection.layout``.
+    of model it is, as in ``Inspection.layout``. ``origin`` is where it lies, ``unfinished`` what an
+    interrupted download left there.
     """
 
     checkpoint: Checkpoint
@@ -35,3 +37,5 @@ class Evidence(NamedTuple):
     files: Mapping[str, FileEntry] = {}
     layout: str = "model"
     where: str = "config.json"
+    origin: Origin | None = None
+    unfinished: Sequence[str] = ()
