@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.tokenizer_facts import ChatTemplate
-from ..core.word_tables import pairs
 from ..formats.jinja.template_blocks import MAX_TEMPLATE_CHARS, blocks_of, parts_in
 from ..formats.jinja.template_syntax import Node, NotJinjaError, Parser, tokens
 from ..formats.jinja.template_tags import TagReader
@@ -20,10 +19,15 @@ _BUILT_IN: Final = frozenset(
     strftime_now""".split()
 )
 #: Kinds of content, by the words that templates distinguish them with.
-_MODALITIES: Final = pairs(
-    "image=image image_url=image video=video video_url=video audio=audio audio_url=audio "
-    "input_audio=audio"
-)
+_MODALITIES: Final = {
+    "image": "image",
+    "image_url": "image",
+    "video": "video",
+    "video_url": "video",
+    "audio": "audio",
+    "audio_url": "audio",
+    "input_audio": "audio",
+}
 _COMPARED: Final = frozenset(("==", "!=", "in", "not in"))
 #: Variables of a caller that switch thinking.
 _THINKING: Final = ("enable_thinking", "thinking", "thinking_mode", "reasoning_effort")

@@ -81,10 +81,22 @@ _PARTS: dict[str, FormPart] = {
     "itm_head": lambda c: classifier(_width(c, reads=True), 2),
 }
 _CLASSES = {
-    "BlipForConditionalGeneration": "vision_model text_decoder",
-    "BlipModel": "logit_scale text_model vision_model visual_projection text_projection",
-    "BlipForQuestionAnswering": "vision_model text_encoder text_decoder",
-    "BlipForImageTextRetrieval": "vision_model text_encoder vision_proj text_proj itm_head",
+    "BlipForConditionalGeneration": ("vision_model", "text_decoder"),
+    "BlipModel": (
+        "logit_scale",
+        "text_model",
+        "vision_model",
+        "visual_projection",
+        "text_projection",
+    ),
+    "BlipForQuestionAnswering": ("vision_model", "text_encoder", "text_decoder"),
+    "BlipForImageTextRetrieval": (
+        "vision_model",
+        "text_encoder",
+        "vision_proj",
+        "text_proj",
+        "itm_head",
+    ),
 }
 _context = size("encoder_hidden_size", default=768)
 _TEXTS = {

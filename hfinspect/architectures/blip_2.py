@@ -91,10 +91,22 @@ def language_model(c: ModelConfig) -> Module:
 
 WHOLE = ("Blip2ForConditionalGeneration", "Blip2Model")
 _CLASSES = {
-    "Blip2VisionModelWithProjection": "query_tokens vision_model qformer vision_projection",
-    "Blip2TextModelWithProjection": "query_tokens embeddings qformer text_projection",
-    "Blip2ForImageTextRetrieval": "query_tokens vision_model qformer embeddings vision_projection "
-    "text_projection itm_head",
+    "Blip2VisionModelWithProjection": (
+        "query_tokens",
+        "vision_model",
+        "qformer",
+        "vision_projection",
+    ),
+    "Blip2TextModelWithProjection": ("query_tokens", "embeddings", "qformer", "text_projection"),
+    "Blip2ForImageTextRetrieval": (
+        "query_tokens",
+        "vision_model",
+        "qformer",
+        "embeddings",
+        "vision_projection",
+        "text_projection",
+        "itm_head",
+    ),
 }
 _BUILT: dict[str, Builder] = {name: partial(joined, name, language_model) for name in WHOLE}
 register("blip-2", {**_BUILT, **composed_of(_PARTS, _CLASSES)}, category="multimodal")

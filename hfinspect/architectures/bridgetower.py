@@ -86,10 +86,15 @@ _PARTS: dict[str, FormPart] = {
     "logit_scale": _scale,
 }
 _CLASSES = {
-    f"{_NAME}ForMaskedLM": "bridgetower mlm_score",
-    f"{_NAME}ForImageAndTextRetrieval": "bridgetower itm_score",
-    f"{_NAME}ForContrastiveLearning": "bridgetower itc_text_head itc_image_head "
-    "itc_cross_modal_head logit_scale",
+    f"{_NAME}ForMaskedLM": ("bridgetower", "mlm_score"),
+    f"{_NAME}ForImageAndTextRetrieval": ("bridgetower", "itm_score"),
+    f"{_NAME}ForContrastiveLearning": (
+        "bridgetower",
+        "itc_text_head",
+        "itc_image_head",
+        "itc_cross_modal_head",
+        "logit_scale",
+    ),
 }
 _BUILT = with_defaults(_DEFAULTS, {**composed_of(_PARTS, _CLASSES), f"{_NAME}Model": _model})
 register("bridgetower", _BUILT, base_prefix="bridgetower", category="multimodal")

@@ -67,8 +67,8 @@ _PARTS: dict[str, FormPart] = {
     "text_projection": partial(_projection, "text"),
     "classifier": lambda c: vision.labels_classifier(c, _hidden(c, "vision")),
 }
-_BOTH = "logit_scale text_model vision_model visual_projection text_projection"
-_LABELLED = {"CLIPForImageClassification": "vision_model classifier"}
+_BOTH = ("logit_scale", "text_model", "vision_model", "visual_projection", "text_projection")
+_LABELLED = {"CLIPForImageClassification": ("vision_model", "classifier")}
 _CLASSES = {
     **composed_of(_PARTS, {"CLIPModel": _BOTH}),
     **composed_of(_PARTS, _LABELLED, part="vision"),

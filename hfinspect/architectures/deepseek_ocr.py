@@ -3,7 +3,6 @@ towers stand in the model's code. A module tree of it was printed by zyfjrx/deep
 
 from collections.abc import Callable, Mapping
 
-from ..core.word_tables import pairs
 from ..layers.composing import respelled
 from ..layers.vision import patch_conv
 from ..trees import Component, ModelConfig, builder, register_part
@@ -23,14 +22,21 @@ _SAM_NAMES = {
     "projection": "proj",
 }
 #: And what it calls the classes of both -> those of the model's code.
-_CLASSES = pairs(
-    """SamVisionEncoder=ImageEncoderViT SamPatchEmbeddings=PatchEmbed SamVisionLayer=Block
-    SamVisionSdpaAttention=Attention SamMLPBlock=MLPBlock SamLayerNorm=LayerNorm2d
-    SamVisionNeck=Sequential UnlimitedOcrVisionEncoder=VitModel
-    UnlimitedOcrVisionEmbeddings=CLIPVisionEmbeddings UnlimitedOcrEncoder=NoTPTransformer
-    UnlimitedOcrEncoderLayer=NoTPTransformerBlock UnlimitedOcrAttention=NoTPAttention
-    UnlimitedOcrMLP=NoTPFeedForward"""
-)
+_CLASSES = {
+    "SamVisionEncoder": "ImageEncoderViT",
+    "SamPatchEmbeddings": "PatchEmbed",
+    "SamVisionLayer": "Block",
+    "SamVisionSdpaAttention": "Attention",
+    "SamMLPBlock": "MLPBlock",
+    "SamLayerNorm": "LayerNorm2d",
+    "SamVisionNeck": "Sequential",
+    "UnlimitedOcrVisionEncoder": "VitModel",
+    "UnlimitedOcrVisionEmbeddings": "CLIPVisionEmbeddings",
+    "UnlimitedOcrEncoder": "NoTPTransformer",
+    "UnlimitedOcrEncoderLayer": "NoTPTransformerBlock",
+    "UnlimitedOcrAttention": "NoTPAttention",
+    "UnlimitedOcrMLP": "NoTPFeedForward",
+}
 
 
 def _released(tower: Module) -> Module:

@@ -1,17 +1,21 @@
 """InternLM2 and InternLM2.5 (Cai et al. 2024): Llama's block under other names, with q, k and v of
 each group side by side in ``wqkv``. internlm2-1_8b-reward has the reward's head."""
 
-from ..core.word_tables import pairs
 from ..layers.blocks import fused_attention
 from ..layers.composing import FormPart, composed, respelled
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import causal_lm, classifier
 from ..trees import ModelConfig, Module
 
-_SPELLED = pairs(
-    "self_attn=attention mlp=feed_forward gate_proj=w1 up_proj=w3 down_proj=w2 "
-    "input_layernorm=attention_norm post_attention_layernorm=ffn_norm"
-)
+_SPELLED = {
+    "self_attn": "attention",
+    "mlp": "feed_forward",
+    "gate_proj": "w1",
+    "up_proj": "w3",
+    "down_proj": "w2",
+    "input_layernorm": "attention_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

@@ -4,18 +4,24 @@ any decoder. Checkpoints of the authors' own code have the type internvl_chat.""
 
 from typing import Any
 
-from ..core.word_tables import pairs
 from ..layers.composing import joined, respelled
 from ..layers.multimodal import Joined, two_linears
 from ..layers.vision import pair
 from ..trees import Dim, LayerNorm, ModelConfig, Module, builder
 
 #: What transformers calls a part of the tower -> its name in the authors' own code.
-_RELEASED = pairs(
-    """cls_token=class_embedding patch_embeddings=patch_embedding
-    position_embeddings=position_embedding layer=layers lambda_1=ls1 lambda_2=ls2
-    layernorm_before=norm1 layernorm_after=norm2 attention=attn projection_layer=proj"""
-)
+_RELEASED = {
+    "cls_token": "class_embedding",
+    "patch_embeddings": "patch_embedding",
+    "position_embeddings": "position_embedding",
+    "layer": "layers",
+    "lambda_1": "ls1",
+    "lambda_2": "ls2",
+    "layernorm_before": "norm1",
+    "layernorm_after": "norm2",
+    "attention": "attn",
+    "projection_layer": "proj",
+}
 
 
 def tower(c: ModelConfig, **values: Any) -> Module:

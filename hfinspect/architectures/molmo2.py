@@ -4,7 +4,6 @@ that nothing reads; their weights stop at the deepest that is read and hold the 
 parts, of ``vocab_size`` and ``additional_vocab_size`` rows, of which transformers 5 saves two
 halves: its header is no recording of this family."""
 
-from ..core.word_tables import pairs
 from ..layers.composing import joined, respelled
 from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
 from ..layers.multimodal import register_worded, within
@@ -13,14 +12,30 @@ from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder
 
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
-_VISION = pairs(
-    """self_attn=attention q_proj=wq k_proj=wk v_proj=wv o_proj=wo mlp=feed_forward fc1=w1 fc2=w2
-    layer_norm1=attention_norm layer_norm2=ffn_norm gate_proj=w1 down_proj=w2 up_proj=w3"""
-)
-_LAYER = pairs(
-    "o_proj=attn_out gate_up_proj=ff_proj down_proj=ff_out activation_fn=act "
-    "input_layernorm=attn_norm post_attention_layernorm=ff_norm embed_tokens=wte"
-)
+_VISION = {
+    "self_attn": "attention",
+    "q_proj": "wq",
+    "k_proj": "wk",
+    "v_proj": "wv",
+    "o_proj": "wo",
+    "mlp": "feed_forward",
+    "fc1": "w1",
+    "fc2": "w2",
+    "layer_norm1": "attention_norm",
+    "layer_norm2": "ffn_norm",
+    "gate_proj": "w1",
+    "down_proj": "w2",
+    "up_proj": "w3",
+}
+_LAYER = {
+    "o_proj": "attn_out",
+    "gate_up_proj": "ff_proj",
+    "down_proj": "ff_out",
+    "activation_fn": "act",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ff_norm",
+    "embed_tokens": "wte",
+}
 #: Keys of released configs -> those of the tower.
 _KEYS = {
     "image_patch_size": "patch_size",

@@ -2,7 +2,6 @@
 encoder of speech and a model of who speaks, heard by Nemotron-H; a further encoder says when each
 word was said. Files have the names of NeMo, the parts alone those of transformers."""
 
-from ..core.word_tables import pairs
 from ..layers.composing import joined, respelled
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector
@@ -15,11 +14,19 @@ _NAME = "Nemotron3_5Transcribe"
 #: What Nemotron3_5TranscribeConfig makes of an absent text section.
 TEXT = config_defaults("nemotron3_5_transcribe")
 #: NeMo's names of an encoder's parts.
-_NEMO = pairs(
-    """embedder=pre_encode projection=proj input_layer_norm=embed_norm layer_norm=final_norm
-    layer_norm1=norm1 layer_norm2=norm2 self_attn=attn o_proj=out_proj mlp=ffn fc1=net.0
-    fc2=net.3"""
-)
+_NEMO = {
+    "embedder": "pre_encode",
+    "projection": "proj",
+    "input_layer_norm": "embed_norm",
+    "layer_norm": "final_norm",
+    "layer_norm1": "norm1",
+    "layer_norm2": "norm2",
+    "self_attn": "attn",
+    "o_proj": "out_proj",
+    "mlp": "ffn",
+    "fc1": "net.0",
+    "fc2": "net.3",
+}
 #: Numbers in float32 stand in a module of their own in NeMo's files.
 _FLOATS = {name: f"_fp32_params.{name}" for name in ("A_log", "D", "dt_bias")}
 

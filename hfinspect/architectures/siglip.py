@@ -57,8 +57,8 @@ def register_towers(
         "vision_model": images,
         "classifier": lambda c: vision.labels_classifier(c, _hidden(section(c, "vision"))),
     }
-    both = {f"{name}Model": "logit_scale logit_bias text_model vision_model"}
-    labelled = {f"{name}ForImageClassification": "vision_model classifier"}
+    both = {f"{name}Model": ("logit_scale", "logit_bias", "text_model", "vision_model")}
+    labelled = {f"{name}ForImageClassification": ("vision_model", "classifier")}
     classes = {**composed_of(parts, both), **composed_of(parts, labelled, part="vision")}
     register(model_type, classes, base=f"{name}Model", category="vision")
     for side, build, category in (("text", text, "encoder"), ("vision", images, "vision")):

@@ -77,7 +77,7 @@ def tags(name: str, inputs_default: int, hidden: int, c: ModelConfig) -> Module:
 
 for name, picture, sizes in (("SLANet", pixels, (96, 256)), ("SLANeXt", tower, (512, 512))):
     head: Builder = partial(tags, name, *sizes)
-    recognition = {f"{name}ForTableRecognition": "backbone head"}
+    recognition = {f"{name}ForTableRecognition": ("backbone", "head")}
     classes = composed_of({"backbone": picture, "head": head}, recognition, part="vision")
     classes |= {f"{name}Backbone": picture, f"{name}SLAHead": head}
     register(name.lower(), classes, base=f"{name}Backbone", category="vision")

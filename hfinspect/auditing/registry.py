@@ -1,8 +1,8 @@
 """The rules by code. A rule is a function from facts to what it found, with a docstring in three
 paragraphs: what it looks for, ``Why:`` it matters, ``Fix:`` what to do.
 
-A new rule is one function in a file of ``rules/`` (or a block of ``rules_alike``), and its pair of
-fixtures.
+A new rule is one function in a file of ``rules/`` (or a ``Wording`` for ``rules_alike``), and its
+pair of fixtures.
 """
 
 import importlib
@@ -72,37 +72,47 @@ class Rule(JsonForm, without="check", names={"name": "rule"}, after={"deep": "se
     deep: bool = False
 
 
+class Wording(NamedTuple):
+    """A rule without its check; the fields are those of ``Rule``."""
+
+    code: str
+    name: str
+    severity: Severity
+    what: str
+    why: str
+    fix: str
+
+
 _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    code: str, name: str, severity: str, *, deep: bool = False
+    code: str, name: str, severity: Severity, *, deep: bool = False
 ) -> Callable[[RuleCheck], RuleCheck]:
     """Register a rule under its code."""
 
     def register(check: RuleCheck) -> RuleCheck:
-        _register(code, name, severity, inspect.getdoc(check) or "", check, deep)
+        sections = _sections(code, inspect.getdoc(check) or "")
+        _register(Wording(code, name, severity, *sections), check, deep)
         return check
 
     return register
 
 
-def rules_alike(text: str, check_of: Callable[[str, str], RuleCheck]) -> None:
-    """Register rules that differ in nothing but their texts. ``text`` has a block for each: a line
-    ``HI110 truncated error``, then its three paragraphs; ``check_of(code, name)`` is its check."""
-    for block in inspect.cleandoc(text).split("\n\n"):
-        head, _, paragraphs = block.partition("\n")
-        code, name, severity = head.split()
-        _register(code, name, severity, paragraphs, check_of(code, name))
+def rules_alike(wordings: Iterable[Wording], check_of: Callable[[str, str], RuleCheck]) -> None:
+    """Register rules that differ in nothing but their texts; ``check_of(code, name)`` is the check
+    of one."""
+    for wording in wordings:
+        _register(wording, check_of(wording.code, wording.name))
 
 
-def _register(
-    code: str, name: str, severity: str, text: str, check: RuleCheck, deep: bool = False
-) -> None:
+def _register(wording: Wording, check: RuleCheck, deep: bool = False) -> None:
+    code = wording.code
+    severity = wording.severity
     assert code not in _RULES, f"{code} is there twice"
     assert code[:3] in GROUPS, f"{code} belongs to no group"
     assert severity in SEVERITIES, f"{code}: {severity} is not a severity"
-    _RULES[code] = Rule(code, name, severity, *_sections(code, text), check, deep)
+    _RULES[code] = Rule(*wording, check, deep)
 
 
 def _sections(code: str, text: str) -> tuple[str, str, str]:

@@ -10,8 +10,6 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from ..core.word_tables import pairs
-
 
 class FileKind(str, Enum):
     """What part a file plays in a model's directory."""
@@ -46,10 +44,17 @@ class WeightName(NamedTuple):
 #: Stems under which libraries look for a model, in the order in which they are preferred.
 MODEL_STEMS = ("model", "pytorch_model", "diffusion_pytorch_model", "tf_model", "flax_model")
 
-_FORMATS = pairs(
-    ".safetensors=safetensors .bin=torch .pt=torch .pth=torch .th=torch .ckpt=torch .jit=torch "
-    ".pkl=torch .gguf=gguf"
-)
+_FORMATS = {
+    ".safetensors": "safetensors",
+    ".bin": "torch",
+    ".pt": "torch",
+    ".pth": "torch",
+    ".th": "torch",
+    ".ckpt": "torch",
+    ".jit": "torch",
+    ".pkl": "torch",
+    ".gguf": "gguf",
+}
 
 #: Recognised and refused by name: suffix -> what it is.
 _FOREIGN_SUFFIXES = {

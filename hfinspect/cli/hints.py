@@ -23,20 +23,22 @@ _ARGUMENTS: Final = {
 }
 
 #: Options of this field's other tools, and what they are here, next to those of ``memory``.
-_ELSEWHERE: Final = {
-    "--format json": "json",
-    "--format csv": "csv",
-    "--format markdown": "markdown md",
-    "--output x.json": "out json-output outfile",
-    "--revision main": "branch rev commit",
-    "--file name/in/repo": "filename subfolder include",
+_ELSEWHERE: Final[dict[str, tuple[str, ...]]] = {
+    "--format json": ("json",),
+    "--format csv": ("csv",),
+    "--format markdown": ("markdown", "md"),
+    "--output x.json": ("out", "json-output", "outfile"),
+    "--revision main": ("branch", "rev", "commit"),
+    "--file name/in/repo": ("filename", "subfolder", "include"),
 }
 #: What needs no option here.
-_NO_OPTION: Final = {
-    "HF_HUB_OFFLINE=1 in the environment keeps every command off the network": "offline "
-    "local-files-only",
-    "HF_HOME in the environment says where the Hub's cache is": "cache-dir",
-    "hfinspect never runs code from a repo, so it needs no such option": "trust-remote-code",
+_NO_OPTION: Final[dict[str, tuple[str, ...]]] = {
+    "HF_HUB_OFFLINE=1 in the environment keeps every command off the network": (
+        "offline",
+        "local-files-only",
+    ),
+    "HF_HOME in the environment says where the Hub's cache is": ("cache-dir",),
+    "hfinspect never runs code from a repo, so it needs no such option": ("trust-remote-code",),
 }
 
 
@@ -62,21 +64,23 @@ def meant(option: str, options: Container[str]) -> str | None:
     word = option.lstrip("-")
     of_memory = words_of_memory()
     for typed, words in (of_memory | _ELSEWHERE).items():
-        if word in words.split() and typed.split()[0] in options:
+        if word in words and typed.split()[0] in options:
             return f"did you mean {typed}?"
     for typed, words in of_memory.items():
-        if word in words.split():
+        if word in words:
             return f"hfinspect memory MODEL {typed} shows that"
-    return next((hint for hint, words in _NO_OPTION.items() if word in words.split()), None)
+    return next((hint for hint, words in _NO_OPTION.items() if word in words), None)
 
 
-def words_of_memory() -> dict[str, str]:
+def words_of_memory() -> dict[str, tuple[str, ...]]:
     """What to type for ``memory``: what other tools call it."""
     from ..core.memory_options import MemoryOptions
     from ..core.option_field import options_of
 
     return {
-        f"{one.flag} {one.example}".rstrip(): " ".join(one.other_names).replace("_", "-")
+        f"{one.flag} {one.example}".rstrip(): tuple(
+            name.replace("_", "-") for name in one.other_names
+        )
         for _, one in options_of(MemoryOptions).values()
         if one.other_names
     }

@@ -13,31 +13,52 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from .components import Component, Role
 from .extents import Extent
-from .word_tables import pairs
 
 #: Bits per element by dtype name as safetensors spells them (safetensors/src/tensor.rs, 0.8), plus
 #: the ones only other formats have. Used for expected sizes; observed sizes come from offsets.
 DTYPE_BITS = {
     name: bits
     for bits, names in (
-        (128, "C128"),
-        (64, "F64 I64 U64 C64"),
-        (32, "F32 I32 U32"),
-        (16, "F16 BF16 I16 U16"),
-        (8, "F8_E4M3 F8_E5M2 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ I8 U8 BOOL"),
-        (6, "F6_E2M3 F6_E3M2"),
-        (4, "F4"),
+        (128, ("C128",)),
+        (64, ("F64", "I64", "U64", "C64")),
+        (32, ("F32", "I32", "U32")),
+        (16, ("F16", "BF16", "I16", "U16")),
+        (8, ("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I8", "U8", "BOOL")),
+        (6, ("F6_E2M3", "F6_E3M2")),
+        (4, ("F4",)),
     )
-    for name in names.split()
+    for name in names
 }
 
 #: Names of torch dtypes (config.json, pickles) in the spelling of safetensors.
-TORCH_DTYPES = pairs(
-    """float64=F64 double=F64 float32=F32 float=F32 float16=F16 half=F16 bfloat16=BF16
-    float8_e4m3fn=F8_E4M3 float8_e5m2=F8_E5M2 float8_e8m0fnu=F8_E8M0 float8_e4m3fnuz=F8_E4M3FNUZ
-    float8_e5m2fnuz=F8_E5M2FNUZ int64=I64 long=I64 int32=I32 int=I32 int16=I16 short=I16 int8=I8
-    uint64=U64 uint32=U32 uint16=U16 uint8=U8 bool=BOOL complex64=C64 complex128=C128"""
-)
+TORCH_DTYPES = {
+    "float64": "F64",
+    "double": "F64",
+    "float32": "F32",
+    "float": "F32",
+    "float16": "F16",
+    "half": "F16",
+    "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e8m0fnu": "F8_E8M0",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "int64": "I64",
+    "long": "I64",
+    "int32": "I32",
+    "int": "I32",
+    "int16": "I16",
+    "short": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "complex64": "C64",
+    "complex128": "C128",
+}
 
 
 def nbytes_of(dtype: str | None, elements: int) -> int | None:

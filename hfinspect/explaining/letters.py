@@ -12,68 +12,135 @@ class _Usual(NamedTuple):
 
     letter: str
     meaning: str
-    keys: str
-
-
-def _table(text: str) -> tuple[_Usual, ...]:
-    """A row is ``letter: meaning: keys``; indented lines go on with the row above them."""
-    rows = text.replace("\n        ", " ").strip().splitlines()
-    return tuple(_Usual(*row.strip().split(": ")) for row in rows)
+    keys: tuple[str, ...]
 
 
 #: The letters of the BERT paper (L, H, A) where it has one. A capital stands for nothing else in
 #: any model; ``d`` is a width, ``n`` a number of something, ``c`` channels, ``s`` a size, ``r`` a
 #: rank, ``x`` anything else.
-_USUAL = _table(
-    """
-    H: width of the model: hidden_size n_embd n_embed d_model dim embed_dim embedding_dim emb_dim
-        width hidden_dim model_dim encoder_embed_dim
-    H_e: width of the embedding: embedding_size
-    V: size of the vocabulary: vocab_size n_vocab vocabulary_size
-    L: layers: num_hidden_layers n_layer n_layers num_layers encoder_layers depth
-        num_encoder_layers
-    L_d: layers of the decoder: decoder_layers num_decoder_layers
-    A: attention heads: num_attention_heads n_head n_heads num_heads encoder_attention_heads
-    A_d: attention heads of the decoder: decoder_attention_heads
-    G: key and value heads: num_key_value_heads num_kv_heads n_head_kv kv_n_heads
-        multi_query_group_num
-    d_k: width of a head: head_dim d_kv kv_channels attention_head_dim
-    I: inner width of the MLP: intermediate_size ffn_dim n_inner d_ff ffn_hidden_size
-        encoder_ffn_dim hidden_dim_ff mlp_dim
-    I_d: inner width of the decoder's MLP: decoder_ffn_dim
-    I_e: inner width of an expert: moe_intermediate_size expert_intermediate_size
-    I_s: inner width of the shared expert: shared_expert_intermediate_size
-        moe_shared_expert_intermediate_size
-    E: experts per layer: num_local_experts num_experts n_routed_experts moe_num_experts
-    E_s: shared experts: n_shared_experts num_shared_experts moe_num_shared_experts
-    K: experts per token: num_experts_per_tok num_experts_per_token moe_k moe_top_k
-    P: positions: max_position_embeddings n_positions n_ctx max_seq_len max_seq_length
-        max_source_positions
-    P_d: positions of the decoder: max_target_positions
-    T: token types: type_vocab_size
-    W: tokens of the sliding window: sliding_window attention_chunk_size
-    B: buckets of relative positions: relative_attention_num_buckets
-    M: mel bands: num_mel_bins
-    r: rank of the adapter: r
-    r_kv: rank of the latent of keys and values: kv_lora_rank
-    r_q: rank of the latent of queries: q_lora_rank
-    r_t: rank of the time step: time_step_rank
-    d_n: width of a head without position: qk_nope_head_dim
-    d_r: width of a head with rotary position: qk_rope_head_dim
-    d_v: width of a head's value: v_head_dim
-    d_s: width of the state: state_size ssm_state_size d_state mamba_d_state
-    n_l: labels: num_labels n_labels
-    n_p: patches per side: patches_per_side
-    c: channels: num_channels
-    c_in: channels of the input: in_channels
-    c_out: channels of the output: out_channels
-    c_b: channels of a block: block_out_channels
-    s_p: side of a patch: patch_size
-    s_i: side of the image: image_size
-    s_k: length of the convolution's kernel: conv_kernel d_conv mamba_d_conv
-    """
+_USUAL = (
+    _Usual(
+        "H",
+        "width of the model",
+        (
+            "hidden_size",
+            "n_embd",
+            "n_embed",
+            "d_model",
+            "dim",
+            "embed_dim",
+            "embedding_dim",
+            "emb_dim",
+            "width",
+            "hidden_dim",
+            "model_dim",
+            "encoder_embed_dim",
+        ),
+    ),
+    _Usual("H_e", "width of the embedding", ("embedding_size",)),
+    _Usual("V", "size of the vocabulary", ("vocab_size", "n_vocab", "vocabulary_size")),
+    _Usual(
+        "L",
+        "layers",
+        (
+            "num_hidden_layers",
+            "n_layer",
+            "n_layers",
+            "num_layers",
+            "encoder_layers",
+            "depth",
+            "num_encoder_layers",
+        ),
+    ),
+    _Usual("L_d", "layers of the decoder", ("decoder_layers", "num_decoder_layers")),
+    _Usual(
+        "A",
+        "attention heads",
+        ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"),
+    ),
+    _Usual("A_d", "attention heads of the decoder", ("decoder_attention_heads",)),
+    _Usual(
+        "G",
+        "key and value heads",
+        ("num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "multi_query_group_num"),
+    ),
+    _Usual("d_k", "width of a head", ("head_dim", "d_kv", "kv_channels", "attention_head_dim")),
+    _Usual(
+        "I",
+        "inner width of the MLP",
+        (
+            "intermediate_size",
+            "ffn_dim",
+            "n_inner",
+            "d_ff",
+            "ffn_hidden_size",
+            "encoder_ffn_dim",
+            "hidden_dim_ff",
+            "mlp_dim",
+        ),
+    ),
+    _Usual("I_d", "inner width of the decoder's MLP", ("decoder_ffn_dim",)),
+    _Usual(
+        "I_e", "inner width of an expert", ("moe_intermediate_size", "expert_intermediate_size")
+    ),
+    _Usual(
+        "I_s",
+        "inner width of the shared expert",
+        ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"),
+    ),
+    _Usual(
+        "E",
+        "experts per layer",
+        ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
+    ),
+    _Usual(
+        "E_s",
+        "shared experts",
+        ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"),
+    ),
+    _Usual(
+        "K",
+        "experts per token",
+        ("num_experts_per_tok", "num_experts_per_token", "moe_k", "moe_top_k"),
+    ),
+    _Usual(
+        "P",
+        "positions",
+        (
+            "max_position_embeddings",
+            "n_positions",
+            "n_ctx",
+            "max_seq_len",
+            "max_seq_length",
+            "max_source_positions",
+        ),
+    ),
+    _Usual("P_d", "positions of the decoder", ("max_target_positions",)),
+    _Usual("T", "token types", ("type_vocab_size",)),
+    _Usual("W", "tokens of the sliding window", ("sliding_window", "attention_chunk_size")),
+    _Usual("B", "buckets of relative positions", ("relative_attention_num_buckets",)),
+    _Usual("M", "mel bands", ("num_mel_bins",)),
+    _Usual("r", "rank of the adapter", ("r",)),
+    _Usual("r_kv", "rank of the latent of keys and values", ("kv_lora_rank",)),
+    _Usual("r_q", "rank of the latent of queries", ("q_lora_rank",)),
+    _Usual("r_t", "rank of the time step", ("time_step_rank",)),
+    _Usual("d_n", "width of a head without position", ("qk_nope_head_dim",)),
+    _Usual("d_r", "width of a head with rotary position", ("qk_rope_head_dim",)),
+    _Usual("d_v", "width of a head's value", ("v_head_dim",)),
+    _Usual(
+        "d_s", "width of the state", ("state_size", "ssm_state_size", "d_state", "mamba_d_state")
+    ),
+    _Usual("n_l", "labels", ("num_labels", "n_labels")),
+    _Usual("n_p", "patches per side", ("patches_per_side",)),
+    _Usual("c", "channels", ("num_channels",)),
+    _Usual("c_in", "channels of the input", ("in_channels",)),
+    _Usual("c_out", "channels of the output", ("out_channels",)),
+    _Usual("c_b", "channels of a block", ("block_out_channels",)),
+    _Usual("s_p", "side of a patch", ("patch_size",)),
+    _Usual("s_i", "side of the image", ("image_size",)),
+    _Usual("s_k", "length of the convolution's kernel", ("conv_kernel", "d_conv", "mamba_d_conv")),
 )
-_BY_KEY = {key: usual for usual in _USUAL for key in usual.keys.split()}
+_BY_KEY = {key: usual for usual in _USUAL for key in usual.keys}
 
 #: Sections of composite configs, as subscripts.
 _SECTIONS = {"vision_config": "v", "text_config": "t", "audio_config": "a"}

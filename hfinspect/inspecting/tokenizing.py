@@ -27,15 +27,20 @@ from ..core.tokenizer_facts import (
     TokenizerFacts,
     Vocabulary,
 )
-from ..core.word_tables import pairs
 from ..formats.gguf.key_values import ADDED_KEY, TOKENS_KEY
 
 #: The keys under which GGUF has their ids, and those of llama.cpp's own roles.
-_GGUF_IDS: Final = pairs(
-    "bos=bos_token_id eos=eos_token_id pad=padding_token_id unk=unknown_token_id "
-    "sep=seperator_token_id cls=cls_token_id mask=mask_token_id eot=eot_token_id "
-    "eom=eom_token_id"
-)
+_GGUF_IDS: Final = {
+    "bos": "bos_token_id",
+    "eos": "eos_token_id",
+    "pad": "padding_token_id",
+    "unk": "unknown_token_id",
+    "sep": "seperator_token_id",
+    "cls": "cls_token_id",
+    "mask": "mask_token_id",
+    "eot": "eot_token_id",
+    "eom": "eom_token_id",
+}
 #: From here on model_max_length means that there is no limit: transformers writes 10^30.
 _NO_LIMIT: Final = 10**15
 #: Kinds of rotary positions whose reach is what the model was trained with, times the factor

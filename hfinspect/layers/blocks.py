@@ -9,19 +9,33 @@ from collections.abc import Callable
 
 from ..core.config import MAX_COUNT
 from ..core.records import dataclass
-from ..core.word_tables import pairs
 from ..trees import Component, Dim, KeysValues, ModelConfig
 from ..trees.modules import Activation, Conv, Linear, Module, Parameter, RMSNorm, Weight
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
-_ACTIVATIONS = pairs(
-    """gelu=GELUActivation gelu_10=ClippedGELUActivation gelu_fast=FastGELUActivation
-    gelu_new=NewGELUActivation gelu_python=GELUActivation gelu_pytorch_tanh=GELUTanh
-    gelu_python_tanh=GELUTanh gelu_accurate=AccurateGELUActivation hardswish=Hardswish
-    laplace=LaplaceActivation leaky_relu=LeakyReLU linear=LinearActivation mish=MishActivation
-    quick_gelu=QuickGELUActivation relu=ReLU relu2=ReLUSquaredActivation relu6=ReLU6 sigmoid=Sigmoid
-    silu=SiLUActivation swish=SiLU tanh=Tanh"""
-)
+_ACTIVATIONS = {
+    "gelu": "GELUActivation",
+    "gelu_10": "ClippedGELUActivation",
+    "gelu_fast": "FastGELUActivation",
+    "gelu_new": "NewGELUActivation",
+    "gelu_python": "GELUActivation",
+    "gelu_pytorch_tanh": "GELUTanh",
+    "gelu_python_tanh": "GELUTanh",
+    "gelu_accurate": "AccurateGELUActivation",
+    "hardswish": "Hardswish",
+    "laplace": "LaplaceActivation",
+    "leaky_relu": "LeakyReLU",
+    "linear": "LinearActivation",
+    "mish": "MishActivation",
+    "quick_gelu": "QuickGELUActivation",
+    "relu": "ReLU",
+    "relu2": "ReLUSquaredActivation",
+    "relu6": "ReLU6",
+    "sigmoid": "Sigmoid",
+    "silu": "SiLUActivation",
+    "swish": "SiLU",
+    "tanh": "Tanh",
+}
 
 
 def activation(name: str | None) -> Module:

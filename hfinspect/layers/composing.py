@@ -44,10 +44,10 @@ def composed(
 
 
 def composed_of(
-    parts: Mapping[str, FormPart], classes: Mapping[str, str], *, part: str | None = None
+    parts: Mapping[str, FormPart], classes: Mapping[str, Sequence[str]], *, part: str | None = None
 ) -> dict[str, Builder]:
-    """The same, where each class lists in a line the names of those ``parts`` that it has."""
-    forms = {name: {at: parts[at] for at in line.split()} for name, line in classes.items()}
+    """The same, where each class lists the names of those ``parts`` that it has."""
+    forms = {name: {at: parts[at] for at in names} for name, names in classes.items()}
     return composed(forms, part=part)
 
 

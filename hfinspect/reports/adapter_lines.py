@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..core.results import Inspection
 from ..core.text import shape_text, with_rounded
 from ..explaining.low_rank import LowRank
-from .document import Block, Cell, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Facts, Paragraph, Table
 
 #: Rows of one table; the rest is summed up.
 MAX_ROWS = 60
@@ -28,9 +28,14 @@ def lay_out(inspection: Inspection, derived: LowRank) -> Iterator[Block]:
 
 
 def _modules(derived: LowRank) -> Table:
-    columns = columns_of(
-        "module; rank:int = rank r; inputs:int; outputs:int; formula:math = parameters of one; "
-        "modules:int; parameters:int"
+    columns = (
+        Column("module", "module"),
+        Column("rank", "rank r", "int"),
+        Column("inputs", "inputs", "int"),
+        Column("outputs", "outputs", "int"),
+        Column("formula", "parameters of one", "math"),
+        Column("modules", "modules", "int"),
+        Column("parameters", "parameters", "int"),
     )
     rows: list[tuple[Cell, ...]] = [
         (m.name, m.rank, m.inputs, m.outputs, m.formula, m.modules, m.parameters)
@@ -49,7 +54,12 @@ def _modules(derived: LowRank) -> Table:
 
 
 def _others(derived: LowRank) -> Table:
-    columns = columns_of("name; shape; tensors:int; parameters:int")
+    columns = (
+        Column("name", "name"),
+        Column("shape", "shape"),
+        Column("tensors", "tensors", "int"),
+        Column("parameters", "parameters", "int"),
+    )
     rows = tuple(
         (p.name, shape_text(p.shape, "×"), p.tensors, p.parameters)
         for p in derived.others[:MAX_ROWS]

@@ -2,7 +2,7 @@
 
 from ..core.cache_derivation import CacheDerivation, CacheLine
 from .cache_lines import cost
-from .document import Block, Cell, Document, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 
 
 def lay_out(derivation: CacheDerivation) -> Document:
@@ -28,7 +28,12 @@ def _facts(derivation: CacheDerivation) -> Facts:
 
 
 def _symbols(derivation: CacheDerivation) -> Table:
-    columns = columns_of("letter:math =; value:int; meaning; key = config key")
+    columns = (
+        Column("letter", "", "math"),
+        Column("value", "value", "int"),
+        Column("meaning", "meaning"),
+        Column("key", "config key"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (one.letter, one.value, one.meaning, "" if " " in one.key else one.key)
         for one in derivation.letters
@@ -42,9 +47,14 @@ def _symbols(derivation: CacheDerivation) -> Table:
 
 
 def _lines(derivation: CacheDerivation, *, exact: bool) -> Table:
-    columns = columns_of(
-        "layers; keeps; elements:math; numbers:math = = in numbers; rows:math = × rows; "
-        "width = × bytes; nbytes:int = bytes"
+    columns = (
+        Column("layers", "layers"),
+        Column("keeps", "keeps"),
+        Column("elements", "elements", "math"),
+        Column("numbers", "= in numbers", "math"),
+        Column("rows", "× rows", "math"),
+        Column("width", "× bytes"),
+        Column("nbytes", "bytes", "int"),
     )
     rows = [_row(line) for line in derivation.lines]
     if not exact:

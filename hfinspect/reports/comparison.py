@@ -17,7 +17,7 @@ from ..core.weight_changes import (
     FileIdentity,
     WeightChanges,
 )
-from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Paragraph, Table
 from .drawings import Chapter
 from .judgement import judgement
 from .page_names import page_names
@@ -256,7 +256,12 @@ def _difference(difference: Difference, sides: tuple[str, str], *, drawn: bool) 
         rows = tuple((key, _value(a), _value(b)) for key, (a, b) in changed)
         yield Table(keys, rows, "Config keys that differ", optional=idle)
     if difference.changes:
-        columns = (*columns_of("change =; tensors"), Column("here", here), Column("there", there))
+        columns = (
+            Column("change", ""),
+            Column("tensors", "tensors"),
+            Column("here", here),
+            Column("there", there),
+        )
         changes = tuple(map(_change, difference.changes[:MAX_ROWS]))
         title = "Tensors that differ"
         yield Table(columns, changes, title, optional=idle)

@@ -14,22 +14,48 @@ from uuid import UUID, uuid5
 from .._version import __version__
 from ..core.results import Failure
 from ..core.verdicts import AuditFinding, AuditResult
-from ..core.word_tables import pairs
 
 #: Names of ours in RFC 9562's scheme of UUIDs made from names.
 _NAMESPACE = UUID("6f0d9c1e-6f3e-5a57-9c53-9a7a6a3b1d10")
 #: SPDX identifiers of the licences that model cards name most, by the card's spelling. Others are
 #: given by name: the schema takes no identifier that SPDX does not have.
-_SPDX = pairs(
-    """apache-2.0=Apache-2.0 mit=MIT bsd=0BSD bsd-2-clause=BSD-2-Clause bsd-3-clause=BSD-3-Clause
-    cc0-1.0=CC0-1.0 cc-by-2.0=CC-BY-2.0 cc-by-3.0=CC-BY-3.0 cc-by-4.0=CC-BY-4.0
-    cc-by-sa-3.0=CC-BY-SA-3.0 cc-by-sa-4.0=CC-BY-SA-4.0 cc-by-nc-4.0=CC-BY-NC-4.0
-    cc-by-nc-sa-4.0=CC-BY-NC-SA-4.0 cc-by-nc-nd-4.0=CC-BY-NC-ND-4.0 cc-by-nd-4.0=CC-BY-ND-4.0
-    gpl-2.0=GPL-2.0-only gpl-3.0=GPL-3.0-only agpl-3.0=AGPL-3.0-only lgpl-3.0=LGPL-3.0-only
-    mpl-2.0=MPL-2.0 unlicense=Unlicense wtfpl=WTFPL artistic-2.0=Artistic-2.0 isc=ISC zlib=Zlib
-    afl-3.0=AFL-3.0 ecl-2.0=ECL-2.0 epl-2.0=EPL-2.0 eupl-1.1=EUPL-1.1 eupl-1.2=EUPL-1.2 ms-pl=MS-PL
-    ncsa=NCSA osl-3.0=OSL-3.0 postgresql=PostgreSQL bsl-1.0=BSL-1.0"""
-)
+_SPDX = {
+    "apache-2.0": "Apache-2.0",
+    "mit": "MIT",
+    "bsd": "0BSD",
+    "bsd-2-clause": "BSD-2-Clause",
+    "bsd-3-clause": "BSD-3-Clause",
+    "cc0-1.0": "CC0-1.0",
+    "cc-by-2.0": "CC-BY-2.0",
+    "cc-by-3.0": "CC-BY-3.0",
+    "cc-by-4.0": "CC-BY-4.0",
+    "cc-by-sa-3.0": "CC-BY-SA-3.0",
+    "cc-by-sa-4.0": "CC-BY-SA-4.0",
+    "cc-by-nc-4.0": "CC-BY-NC-4.0",
+    "cc-by-nc-sa-4.0": "CC-BY-NC-SA-4.0",
+    "cc-by-nc-nd-4.0": "CC-BY-NC-ND-4.0",
+    "cc-by-nd-4.0": "CC-BY-ND-4.0",
+    "gpl-2.0": "GPL-2.0-only",
+    "gpl-3.0": "GPL-3.0-only",
+    "agpl-3.0": "AGPL-3.0-only",
+    "lgpl-3.0": "LGPL-3.0-only",
+    "mpl-2.0": "MPL-2.0",
+    "unlicense": "Unlicense",
+    "wtfpl": "WTFPL",
+    "artistic-2.0": "Artistic-2.0",
+    "isc": "ISC",
+    "zlib": "Zlib",
+    "afl-3.0": "AFL-3.0",
+    "ecl-2.0": "ECL-2.0",
+    "epl-2.0": "EPL-2.0",
+    "eupl-1.1": "EUPL-1.1",
+    "eupl-1.2": "EUPL-1.2",
+    "ms-pl": "MS-PL",
+    "ncsa": "NCSA",
+    "osl-3.0": "OSL-3.0",
+    "postgresql": "PostgreSQL",
+    "bsl-1.0": "BSL-1.0",
+}
 
 
 def render(results: Sequence[AuditResult | Failure]) -> str:

@@ -6,7 +6,7 @@ for only one (csv) take.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias
 
 from ..core.records import dataclass
 
@@ -29,19 +29,6 @@ class Column:
     name: str
     title: str
     kind: ColumnKind = "text"
-
-
-def columns_of(text: str) -> tuple[Column, ...]:
-    """Columns in words: ``name; parameters:int; tied_to = tied to``. Without a title the name is
-    one, without a kind a column is text."""
-    columns = []
-    for words in text.split("; "):
-        name_and_kind, is_titled, title = words.partition(" =")
-        name, _, kind = name_and_kind.partition(":")
-        assert not kind or kind in get_args(ColumnKind), f"{words}: no kind of column"
-        shown = title.removeprefix(" ") if is_titled else name
-        columns.append(Column(name, shown, cast("ColumnKind", kind or "text")))
-    return tuple(columns)
 
 
 @dataclass(frozen=True)

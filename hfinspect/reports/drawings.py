@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.records import dataclass
 from ..core.text import byte_size, rounded_count
-from .document import Block, Cell, Column, Paragraph, Picture, Table, columns_of
+from .document import Block, Cell, Column, Paragraph, Picture, Table
 
 if TYPE_CHECKING:
     from ..sizing.curves import Curves
@@ -52,8 +52,12 @@ class StackedBar(Picture):
     shares: tuple[tuple[str, float, str], ...]
 
     def in_text(self) -> tuple[Block, ...]:
-        columns = columns_of("component:component; share:share; bar:bar =")
-        columns += (Column("size", self.title, "int"),)
+        columns = (
+            Column("component", "component", "component"),
+            Column("share", "share", "share"),
+            Column("bar", "", "bar"),
+            Column("size", self.title, "int"),
+        )
         rows = tuple((name, share, ((name, share),), text) for name, share, text in self.shares)
         return (Table(columns, rows, optional=("bar",)),)
 
@@ -91,7 +95,10 @@ class Treemap(Picture):
 
     def in_text(self) -> tuple[Block, ...]:
         columns = (
-            *columns_of("part; component:component; layers; module"),
+            Column("part", "part"),
+            Column("component", "component", "component"),
+            Column("layers", "layers"),
+            Column("module", "module"),
             *(Column(m.name, m.title, "int") for m in self.measures),
         )
         rows: list[tuple[Cell, ...]] = [(*leaf[:4], *leaf.sizes) for leaf in self.leaves]
@@ -150,10 +157,14 @@ class Strips(Picture):
     unit: str = "bytes"
 
     def in_text(self) -> tuple[Block, ...]:
-        columns = columns_of(
-            "stack = layers of; layers = which; count:int = how many; "
-            "parameters:int = parameters of one; nbytes:int = bytes of one; "
-            "cache:int = cache of one; bar:bar ="
+        columns = (
+            Column("stack", "layers of"),
+            Column("layers", "which"),
+            Column("count", "how many", "int"),
+            Column("parameters", "parameters of one", "int"),
+            Column("nbytes", "bytes of one", "int"),
+            Column("cache", "cache of one", "int"),
+            Column("bar", "", "bar"),
         )
         most = max((_total(s) for _, stack in self.stacks for s in stack), default=0) or 1
         rows = tuple(
@@ -197,7 +208,13 @@ class MemoryCurves(Picture):
         same = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
         first = (same or curves)[0]
         weights = first.weights
-        columns = columns_of("context:int; weights; cache; workspace = workspace, at most; total")
+        columns = (
+            Column("context", "context", "int"),
+            Column("weights", "weights"),
+            Column("cache", "cache"),
+            Column("workspace", "workspace, at most"),
+            Column("total", "total"),
+        )
         rows: list[tuple[Cell, ...]] = []
         for tokens in self.shown:
             cache = value_at(first.cache[batch], tokens)

@@ -10,7 +10,7 @@ from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
 from ..core.text import byte_size, method_word, rounded_count, widths, with_rounded
-from .document import Block, Cell, Document, Facts, Paragraph, Table, TextBlock, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
 from .judgement import judgement
 from .reconciliation import (
     against_blocks,
@@ -159,7 +159,12 @@ def _kind(e: Explanation) -> str:
 
 def _symbols(e: Explanation) -> Table:
     key = "GGUF key" if _of_gguf(e) else "config key"
-    columns = columns_of(f"letter:math =; value:int; meaning; key = {key}")
+    columns = (
+        Column("letter", "", "math"),
+        Column("value", "value", "int"),
+        Column("meaning", "meaning"),
+        Column("key", key),
+    )
     rows = tuple((s.letter, s.value, s.meaning, "" if " " in s.key else s.key) for s in e.letters)
     return Table(columns, rows, title="Symbols", optional=("key",))
 
@@ -215,9 +220,13 @@ def _rows(section: Section, depth: Depth) -> list[Row]:
 
 def _section(section: Section, depth: Depth, biases: bool) -> list[Block]:
     rows = _rows(section, depth)
-    columns = list(
-        columns_of("module; weights:math; biases:math; numbers:math = in numbers; parameters:int")
-    )
+    columns = [
+        Column("module", "module"),
+        Column("weights", "weights", "math"),
+        Column("biases", "biases", "math"),
+        Column("numbers", "in numbers", "math"),
+        Column("parameters", "parameters", "int"),
+    ]
     cells = [_row(row) for row in rows]
     layers = section.times is not None
     label = "one layer" if layers else "sum"
@@ -279,7 +288,11 @@ def _share_text(share: Share, section: Section) -> str:
 
 
 def _sum_table(e: Explanation) -> Table:
-    columns = columns_of("module; formula:math; parameters:int")
+    columns = (
+        Column("module", "module"),
+        Column("formula", "formula", "math"),
+        Column("parameters", "parameters", "int"),
+    )
     rows: list[tuple[Cell, ...]] = []
     for section in e.sections:
         if section.times is None:
@@ -295,8 +308,12 @@ def _sum_table(e: Explanation) -> Table:
 
 
 def _components(e: Explanation) -> Table:
-    columns = columns_of(
-        "component; component_formula:math = formula; weights:int; biases:int; parameters:int"
+    columns = (
+        Column("component", "component"),
+        Column("component_formula", "formula", "math"),
+        Column("weights", "weights", "int"),
+        Column("biases", "biases", "int"),
+        Column("parameters", "parameters", "int"),
     )
     rows: list[tuple[Cell, ...]] = [
         (s.component, _short(s.formula), s.weights, s.biases, s.value) for s in e.shares
@@ -311,7 +328,10 @@ def _components(e: Explanation) -> Table:
 
 def _counts(e: Explanation) -> list[Block]:
     """The same model by the usual conventions; nothing where only one applies."""
-    columns = columns_of("convention; parameters:int")
+    columns = (
+        Column("convention", "convention"),
+        Column("parameters", "parameters", "int"),
+    )
     rows = tuple((count.name, count.value) for count in e.counts)
     return [Table(columns, rows, title="Counted otherwise")] if len(rows) > 1 else []
 
@@ -320,9 +340,11 @@ def _counts(e: Explanation) -> list[Block]:
 
 
 def _attention(block: Attention) -> Table:
-    columns = columns_of(
-        "projection; weights_formula:math = formula; heads:math = heads × one head; "
-        "parameters:int = per layer"
+    columns = (
+        Column("projection", "projection"),
+        Column("weights_formula", "formula", "math"),
+        Column("heads", "heads × one head", "math"),
+        Column("parameters", "per layer", "int"),
     )
     rows = []
     for p in block.projections:

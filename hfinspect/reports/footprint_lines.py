@@ -9,7 +9,7 @@ from ..core.text import byte_size, widths
 from ..sizing.devices import NOMINAL
 from ..sizing.engines.registry import ENGINES
 from .cache_lines import cost
-from .document import Block, Column, Facts, Paragraph, Table, columns_of
+from .document import Block, Column, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_reading
 
@@ -113,7 +113,14 @@ def _engine(memory: Memory) -> str:
 
 
 def _sums(memory: Memory) -> Table:
-    columns = columns_of("context:int; weights; cache; workspace = workspace, at most; total; fits")
+    columns = (
+        Column("context", "context", "int"),
+        Column("weights", "weights"),
+        Column("cache", "cache"),
+        Column("workspace", "workspace, at most"),
+        Column("total", "total"),
+        Column("fits", "fits"),
+    )
     rows = tuple(_row(entry) for entry in memory.at)
     return Table(columns, rows, optional=("fits",))
 
@@ -157,8 +164,13 @@ def plain_sums(memory: Memory) -> Table:
 
 
 def _layers(memory: Memory) -> Table:
-    columns = columns_of(
-        "layers:int; keeps; window:int; elements:int; nbytes:int = bytes; formula:math"
+    columns = (
+        Column("layers", "layers", "int"),
+        Column("keeps", "keeps"),
+        Column("window", "window", "int"),
+        Column("elements", "elements", "int"),
+        Column("nbytes", "bytes", "int"),
+        Column("formula", "formula", "math"),
     )
     assert memory.cache is not None
     rows = tuple(_group(group) for group in memory.cache.layers)
@@ -173,7 +185,12 @@ def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
 
 
 def _stages(memory: Memory) -> Table:
-    columns = columns_of("layers; with; weights:int; cache:int")
+    columns = (
+        Column("layers", "layers"),
+        Column("with", "with"),
+        Column("weights", "weights", "int"),
+        Column("cache", "cache", "int"),
+    )
     rows = tuple(
         (f"{stage.first} to {stage.last}", ", ".join(stage.holds), stage.weights, stage.cache)
         for stage in memory.stages

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
 from ..core.text import byte_size, first_of, method_word, with_rounded
-from .document import Cell, Facts, Table, columns_of
+from .document import Cell, Column, Facts, Table
 from .headline import build
 
 #: Names that fit on a line.
@@ -115,8 +115,12 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
 def members(inspection: Inspection, *, exact: bool = False) -> Table:
     """Every part with its parameters; ``exact`` is the form for csv."""
     bytes_or_size = "bytes" if exact else "size"
-    columns = columns_of(
-        f"part; class; parameters:int; dtype = dtypes; nbytes:int = {bytes_or_size}"
+    columns = (
+        Column("part", "part"),
+        Column("class", "class"),
+        Column("parameters", "parameters", "int"),
+        Column("dtype", "dtypes"),
+        Column("nbytes", bytes_or_size, "int"),
     )
     rows: list[tuple[Cell, ...]] = []
     for member in inspection.members:
@@ -142,7 +146,12 @@ def _size(nbytes: int | None) -> str:
 
 def variants(inspection: Inspection) -> Table:
     """The quantisations to choose from; an asterisk marks the one that was read."""
-    columns = columns_of("file; type; bits = bits per weight; size")
+    columns = (
+        Column("file", "file"),
+        Column("type", "type"),
+        Column("bits", "bits per weight"),
+        Column("size", "size"),
+    )
     rows: list[tuple[Cell, ...]] = []
     for variant in inspection.variants:
         more = f" and {len(variant.files) - 1} more" if len(variant.files) > 1 else ""

@@ -8,7 +8,7 @@ from ..core.footprint import Memory
 from ..core.json_form import JsonDocument
 from ..core.records import dataclass
 from ..core.text import byte_size, rounded_count
-from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Paragraph, Table
 from .judgement import judgement
 from .memory_screen import device_in_full, limit_that_decides
 
@@ -34,7 +34,12 @@ class Memories(JsonDocument):
 def lay_out(memories: Sequence[Memory]) -> Document:
     """All were sized under one request."""
     first = memories[0]
-    columns = list(columns_of("target = model; parameters; precision = dtype; weights"))
+    columns = [
+        Column("target", "model"),
+        Column("parameters", "parameters"),
+        Column("precision", "dtype"),
+        Column("weights", "weights"),
+    ]
     runs = first.training is None and not first.training_unknown
     if runs:
         columns += [Column("per_token", "cache per token"), Column("context", "context", "int")]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..trees.catalog import Family
-from .document import Document, Paragraph, Table, columns_of
+from .document import Column, Document, Paragraph, Table
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,13 @@ def lay_out(families: Sequence[Family], search: str = "") -> Document:
     that contain ``search``."""
     ordered = sorted(families, key=lambda f: (f.category, [t.lower() for t in types_of(f)]))
     table = Table(
-        columns_of("model_type; category; classes:int; default = most common class; source"),
+        (
+            Column("model_type", "model_type"),
+            Column("category", "category"),
+            Column("classes", "classes", "int"),
+            Column("default", "most common class"),
+            Column("source", "source"),
+        ),
         tuple(
             (", ".join(types_of(f, search)), f.category, len(f.classes), f.default, f.source)
             for f in ordered

@@ -7,7 +7,7 @@ from ..core.overrides import Override
 from ..core.records import dataclass
 from ..core.text import rounded_count
 from ..trees.structure import Branch
-from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,15 @@ def lay_out(title: str, trees: ModuleTrees) -> Document:
             continue
         blocks.append(Preformatted("\n".join(_lines(part.branches, total)), "text"))
         rows += [_row(part.name, branch, total) for branch in part.branches]
-    columns = columns_of("path; class; detail; count:int; depth:int; parameters:int; share:share")
+    columns = (
+        Column("path", "path"),
+        Column("class", "class"),
+        Column("detail", "detail"),
+        Column("count", "count", "int"),
+        Column("depth", "depth", "int"),
+        Column("parameters", "parameters", "int"),
+        Column("share", "share", "share"),
+    )
     blocks += [Paragraph(text, "note") for text in trees.notes]
     known = all(part.branches for part in parts)
     summary = f"{rounded_count(total)} parameters" if known else ""

@@ -2,7 +2,7 @@
 
 from ..core.offload_plan import LayerBytes, Offload
 from ..core.text import byte_size
-from .document import Block, Paragraph, Table, columns_of
+from .document import Block, Column, Paragraph, Table
 
 
 def lay_out_offload(offload: Offload, has_device: bool) -> list[Block]:
@@ -21,9 +21,14 @@ def lay_out_plans(offload: Offload, has_device: bool) -> list[Block]:
 
 
 def _plans(offload: Offload) -> Table:
-    columns = columns_of(
-        "flags = plan; gpu_weights = weights; gpu_cache = cache; workspace; fullest = fullest GPU; "
-        "cpu_weights = CPU weights; cpu_cache = CPU cache"
+    columns = (
+        Column("flags", "plan"),
+        Column("gpu_weights", "weights"),
+        Column("gpu_cache", "cache"),
+        Column("workspace", "workspace"),
+        Column("fullest", "fullest GPU"),
+        Column("cpu_weights", "CPU weights"),
+        Column("cpu_cache", "CPU cache"),
     )
     rows = tuple(
         (
@@ -47,9 +52,11 @@ def _plans(offload: Offload) -> Table:
 
 
 def _layers(offload: Offload) -> Table:
-    columns = columns_of(
-        "layers; weights:int = weights of each; experts:int = experts of it; "
-        "cache:int = cache of each"
+    columns = (
+        Column("layers", "layers"),
+        Column("weights", "weights of each", "int"),
+        Column("experts", "experts of it", "int"),
+        Column("cache", "cache of each", "int"),
     )
     rows: list[tuple[str | int | None, ...]] = [("input, on the CPU", offload.input, "", "")]
     rows += [_row(group) for group in offload.layers]

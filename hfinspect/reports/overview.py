@@ -11,7 +11,7 @@ from ..core.results import Inspection, Totals
 from ..core.text import byte_size, first_of, more_are, rounded_count, widths, with_rounded
 from . import media_lines
 from .cache_lines import first_screen
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .headline import build, hub_line, summary
 from .judgement import judgement, remarks
 from .layouts import adapter, builds, contents, members, quantized, roles, variants
@@ -152,7 +152,9 @@ def _groups(
     shares = {} if by_component or exact else component_shares(inspection.tensors, by)
     columns = [
         Column(by, by, "component" if by_component else "text"),
-        *columns_of("parameters:int; share:share; bar:bar ="),
+        Column("parameters", "parameters", "int"),
+        Column("share", "share", "share"),
+        Column("bar", "", "bar"),
         *(_per_layer_columns(exact) if by_component and layers else ()),
         *([] if by_component else [Column("tensors", "tensors", "int")]),
         Column("nbytes", "bytes" if exact else "size", "int"),

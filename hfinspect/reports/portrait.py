@@ -19,7 +19,7 @@ from ..core.verdicts import AuditResult
 from ..explaining.low_rank import low_rank
 from ..sizing.curves import CacheOfLayers, Curves
 from . import adapter_lines, explained, memory_screen, overview, verdict
-from .document import Block, Cell, Document, Facts, Paragraph, Preformatted, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import Chapter, Leaf, Measure, StackedBar, Stretch, Strips, Treemap, fewer
 from .tokenizer_screen import tokenizer_blocks
 
@@ -310,9 +310,16 @@ def _tokenizer(portrait: Portrait) -> Iterator[Chapter]:
 
 
 def _tensors(inspection: Inspection, folded: Folded) -> Iterator[Block]:
-    columns = columns_of(
-        "name; tensors:int; shape; dtype; parameters:int; nbytes:int = bytes; component:component; "
-        "role; remark"
+    columns = (
+        Column("name", "name"),
+        Column("tensors", "tensors", "int"),
+        Column("shape", "shape"),
+        Column("dtype", "dtype"),
+        Column("parameters", "parameters", "int"),
+        Column("nbytes", "bytes", "int"),
+        Column("component", "component", "component"),
+        Column("role", "role"),
+        Column("remark", "remark"),
     )
     patterns = folded.patterns
     order = sorted(range(len(patterns)), key=lambda i: -(patterns[i].nbytes or 0))

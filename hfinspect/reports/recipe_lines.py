@@ -7,7 +7,7 @@ from ..core.recipe_list import RecipeList
 from ..core.records import dataclass
 from ..core.text import byte_size, rounded_count
 from ..sizing.cards import Card
-from .document import Block, Cell, Column, Document, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Paragraph, Table
 
 _PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unknown note".split())
 
@@ -15,8 +15,12 @@ _PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unkno
 def lay_out(recipes: RecipeList) -> Document:
     """Recipes whose bytes are known as rows, then why the others are not."""
     known = [size for size in recipes.recipes if size.nbytes is not None]
-    columns = columns_of(
-        "name = recipe; bits_per_weight = bits per weight; weights; nbytes:int = bytes; engine"
+    columns = (
+        Column("name", "recipe"),
+        Column("bits_per_weight", "bits per weight"),
+        Column("weights", "weights"),
+        Column("nbytes", "bytes", "int"),
+        Column("engine", "engine"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -69,9 +73,13 @@ class Cards(JsonDocument):
 
 def lay_out_cards(cards: Sequence[Card]) -> Document:
     """One row a card."""
-    columns = columns_of(
-        "name = device; gb:int = GB; usable_gb = usable, 10^9; bandwidth:int = GB/s; family; "
-        "usable = usable by"
+    columns = (
+        Column("name", "device"),
+        Column("gb", "GB", "int"),
+        Column("usable_gb", "usable, 10^9"),
+        Column("bandwidth", "GB/s", "int"),
+        Column("family", "family"),
+        Column("usable", "usable by"),
     )
     rows = tuple(
         (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ..core.alternative_counts import Against, Convention, Measurement, NameSize, TensorDifference
 from ..core.explanation import Explanation
 from ..explaining.count_tree import numbered
-from .document import Block, Facts, Paragraph, Table, columns_of
+from .document import Block, Column, Facts, Paragraph, Table
 
 #: Rows of folded differences; all of them are in the JSON form.
 MAX_DIFFERENCES = 20
@@ -38,7 +38,12 @@ def measured_blocks(e: Explanation) -> list[Block]:
     measurement = e.measured
     if measurement is None:
         return []
-    columns = columns_of("component; derived:int; measured:int = in the files; difference:int")
+    columns = (
+        Column("component", "component"),
+        Column("derived", "derived", "int"),
+        Column("measured", "in the files", "int"),
+        Column("difference", "difference", "int"),
+    )
     derived = {share.component: share.value for share in e.shares}
     rows = []
     for name in dict.fromkeys((*derived, *measurement.components)):
@@ -55,7 +60,12 @@ def measured_blocks(e: Explanation) -> list[Block]:
         )
     folded = _folded(measurement.differences)
     if folded:
-        columns = columns_of("tensor; reason = difference; tensors:int; parameters:int")
+        columns = (
+            Column("tensor", "tensor"),
+            Column("reason", "difference"),
+            Column("tensors", "tensors", "int"),
+            Column("parameters", "parameters", "int"),
+        )
         blocks.append(Table(columns, tuple(folded[:MAX_DIFFERENCES]), "Tensors that differ"))
     more = sum(row[2] for row in folded[MAX_DIFFERENCES:])
     if more:
@@ -151,7 +161,11 @@ def _verdict(e: Explanation, against: Against) -> str:
 
 
 def _reading(e: Explanation, against: Against) -> Table:
-    columns = columns_of("convention; formula:math; parameters:int")
+    columns = (
+        Column("convention", "convention"),
+        Column("formula", "formula", "math"),
+        Column("parameters", "parameters", "int"),
+    )
     reading = against.readings[0]
     rows = [("exact total", "", f"{e.parameters:,}")]
     rows += [(c.text, c.delta.text if c.delta else "", _signed(c.value)) for c in reading]
@@ -180,7 +194,12 @@ def _forms(against: Against) -> list[Block]:
         )
     ]
     if against.terms:
-        columns = columns_of("term:math; right:math; other:math = yours; value:int = parameters")
+        columns = (
+            Column("term", "term", "math"),
+            Column("right", "right", "math"),
+            Column("other", "yours", "math"),
+            Column("value", "parameters", "int"),
+        )
         rows = tuple((t.text, t.right, t.other, t.value) for t in against.terms)
         blocks.append(Table(columns, rows, "Terms that differ"))
     return blocks

@@ -6,17 +6,7 @@ from pathlib import Path
 
 from ..core.engine_answers import NO, EngineAnswer, EngineAnswers, LaunchLine
 from ..core.text import byte_size
-from .document import (
-    Block,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Paragraph,
-    Preformatted,
-    Table,
-    columns_of,
-)
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 from .judgement import judgement, remarks
 
 _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", "launch", "notes")
@@ -82,9 +72,12 @@ def _sentence(one: EngineAnswer) -> str:
 
 
 def _table(answers: EngineAnswers) -> Table:
-    columns = columns_of(
-        "label = engine; answer = loads it; version = version read; runs_as = runs as; "
-        "reasons = why"
+    columns = (
+        Column("label", "engine"),
+        Column("answer", "loads it"),
+        Column("version", "version read"),
+        Column("runs_as", "runs as"),
+        Column("reasons", "why"),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (one.label, one.answer, one.version, one.runs_as or "", "; ".join(one.reasons))

@@ -5,7 +5,7 @@ from typing import Final
 
 from ..core.scan_summary import RowGroups, ScanSummary, SizeClass
 from ..core.text import byte_size, first_of, rounded_count
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .drawings import Chapter
 from .page_names import page_names
 
@@ -77,7 +77,9 @@ def _table(
     columns = (
         Column("name", head),
         Column("models", unit, "int"),
-        *columns_of("share:share; bar:bar =; sum:int = sum of parameters"),
+        Column("share", "share", "share"),
+        Column("bar", "", "bar"),
+        Column("sum", "sum of parameters", "int"),
     )
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (name, models, models / (total or 1), (("mlp", models / most),), parameters)

@@ -8,7 +8,6 @@ from unicodedata import category, east_asian_width
 
 from ..core.records import dataclass
 from ..core.text import clean, clean_lines
-from ..core.word_tables import pairs
 from .column_fit import fitted, seen, seen_length, shortened
 from .document import (
     NOT_WHOLE,
@@ -43,10 +42,18 @@ _STYLES = {
 
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
 #: distinguished on dark and on light. Red and yellow are for errors and warnings.
-_HUES = pairs(
-    """embedding=38;5;75 attention=38;5;71 mlp=38;5;134 router=38;5;37 ssm=38;5;30 conv=38;5;137
-    projector=38;5;98 norm=38;5;246 head=38;5;33 other=38;5;243"""
-)
+_HUES = {
+    "embedding": "38;5;75",
+    "attention": "38;5;71",
+    "mlp": "38;5;134",
+    "router": "38;5;37",
+    "ssm": "38;5;30",
+    "conv": "38;5;137",
+    "projector": "38;5;98",
+    "norm": "38;5;246",
+    "head": "38;5;33",
+    "other": "38;5;243",
+}
 
 #: Hidden columns that are named; a scan has some fifty.
 MAX_NAMED = 6

@@ -5,12 +5,21 @@ from collections.abc import Sequence
 from ..core.overrides import Override
 from ..core.tensor import TensorInfo
 from ..core.text import shape_text
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .folded import folded, single
 
-_COLUMNS = columns_of(
-    "name; shape; dtype; parameters:int; component:component; layer:int; role; part; file; "
-    "tied_to = tied to; view_of = view of"
+_COLUMNS = (
+    Column("name", "name"),
+    Column("shape", "shape"),
+    Column("dtype", "dtype"),
+    Column("parameters", "parameters", "int"),
+    Column("component", "component", "component"),
+    Column("layer", "layer", "int"),
+    Column("role", "role"),
+    Column("part", "part"),
+    Column("file", "file"),
+    Column("tied_to", "tied to"),
+    Column("view_of", "view of"),
 )
 
 

@@ -5,7 +5,7 @@ from itertools import chain
 
 from ..core.text import clean, more_are
 from ..core.tokenizer_facts import ChatTemplate, ContextLengths, TokenizerFacts, Vocabulary
-from .document import Block, Cell, Document, Facts, Paragraph, Table, columns_of
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 
 #: Added tokens on the screen; csv and JSON have all that are listed.
 MAX_ROWS = 12
@@ -28,8 +28,13 @@ def lay_out(facts: TokenizerFacts) -> Document:
 
 def _overview(facts: TokenizerFacts) -> Table:
     """A row for each tokenizer of a pipeline."""
-    columns = columns_of(
-        "component; class; tokens:int; highest:int = highest id; rows:int; findings:int"
+    columns = (
+        Column("component", "component"),
+        Column("class", "class"),
+        Column("tokens", "tokens", "int"),
+        Column("highest", "highest id", "int"),
+        Column("rows", "rows", "int"),
+        Column("findings", "findings", "int"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -129,7 +134,13 @@ def _context(length: ContextLengths) -> Iterator[tuple[str, str]]:
 
 
 def _special(facts: TokenizerFacts) -> Table:
-    columns = columns_of("role = special; token; tokenizer; config; generation = generation_config")
+    columns = (
+        Column("role", "special"),
+        Column("token", "token"),
+        Column("tokenizer", "tokenizer"),
+        Column("config", "config"),
+        Column("generation", "generation_config"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (
             one.role,
@@ -177,7 +188,12 @@ def _tools(one: ChatTemplate) -> Iterator[str]:
 
 def _added(facts: TokenizerFacts, most: int | None) -> Table:
     rest = () if most else facts.parts
-    columns = columns_of("id:int; token = added token; special; file")
+    columns = (
+        Column("id", "id", "int"),
+        Column("token", "added token"),
+        Column("special", "special"),
+        Column("file", "file"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (
             one.id,

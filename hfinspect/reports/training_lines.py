@@ -4,7 +4,7 @@ from ..core.bytes_read import Reading
 from ..core.flop_count import Flops
 from ..core.text import byte_size
 from ..core.training_bytes import Training
-from .document import Block, Facts, Paragraph, Table, columns_of
+from .document import Block, Column, Facts, Paragraph, Table
 
 
 def lay_out_training(training: Training, *, full: bool = True) -> list[Block]:
@@ -86,7 +86,12 @@ def _facts(training: Training) -> Facts:
 
 
 def _sum(training: Training) -> Table:
-    columns = columns_of("name = on one device; nbytes:int = bytes; size; formula:math")
+    columns = (
+        Column("name", "on one device"),
+        Column("nbytes", "bytes", "int"),
+        Column("size", "size"),
+        Column("formula", "formula", "math"),
+    )
     lines = [*training.states, *(line for line in (training.activations, training.logits) if line)]
     rows: list[tuple[str | int, ...]] = [
         (line.name, line.nbytes, byte_size(line.nbytes), line.formula) for line in lines
@@ -106,9 +111,13 @@ def _sum(training: Training) -> Table:
 
 
 def _adapters(training: Training) -> Table:
-    columns = columns_of(
-        "name = adapters at; count:int = matrices; columns:int = in; rows:int = out; "
-        "parameters:int; formula:math"
+    columns = (
+        Column("name", "adapters at"),
+        Column("count", "matrices", "int"),
+        Column("columns", "in", "int"),
+        Column("rows", "out", "int"),
+        Column("parameters", "parameters", "int"),
+        Column("formula", "formula", "math"),
     )
     rows = tuple(
         (

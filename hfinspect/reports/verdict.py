@@ -13,7 +13,7 @@ from ..core.records import dataclass
 from ..core.results import Failure
 from ..core.text import clean, more_are
 from ..core.verdicts import AuditFinding, AuditResult
-from .document import Block, Document, Facts, Paragraph, Preformatted, Table, columns_of
+from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import Chapter
 from .folded import folded_names
 from .judgement import judgement, remarks
@@ -27,7 +27,16 @@ MAX_NAMES = 5
 #: Rules named in the sum over several targets.
 MAX_CODES = 10
 
-_COLUMNS = columns_of("target; code; severity; rule; file; tensor; found; expected")
+_COLUMNS = (
+    Column("target", "target"),
+    Column("code", "code"),
+    Column("severity", "severity"),
+    Column("rule", "rule"),
+    Column("file", "file"),
+    Column("tensor", "tensor"),
+    Column("found", "found"),
+    Column("expected", "expected"),
+)
 
 _NAMED = {column.name: column for column in _COLUMNS}
 
@@ -109,7 +118,12 @@ def _sum(results: Sequence[AuditResult | Failure]) -> list[Block]:
     ranked = sorted(codes.items(), key=lambda item: (-item[1], item[0]))
     if codes:
         first = {finding.code: finding for r in audited for finding in r.findings}
-        columns = columns_of("code; severity; rule; targets:int")
+        columns = (
+            Column("code", "code"),
+            Column("severity", "severity"),
+            Column("rule", "rule"),
+            Column("targets", "targets", "int"),
+        )
         shown = [(code, first[code], number) for code, number in ranked[:MAX_CODES]]
         rows = tuple((code, f.severity, f.rule, number) for code, f, number in shown)
         blocks.append(Table(columns, rows))
@@ -157,7 +171,12 @@ def _fixes(results: Sequence[AuditResult | Failure]) -> list[Table]:
 
     audited = [result for result in results if isinstance(result, AuditResult)]
     codes = sorted({finding.code for result in audited for finding in result.findings})
-    columns = columns_of("code; rule; why = why it matters; fix")
+    columns = (
+        Column("code", "code"),
+        Column("rule", "rule"),
+        Column("why", "why it matters"),
+        Column("fix", "fix"),
+    )
     rules = [get_rule(code) for code in codes]
     rows = tuple((rule.code, rule.name, rule.why, rule.fix) for rule in rules)
     return [Table(columns, rows, title="How to fix it")] if rows else []
@@ -305,7 +324,15 @@ def lay_out_rule(rule: Rule) -> Document:
 
 def lay_out_rules(rules: Sequence[Rule], *, lines: bool = False) -> Document:
     """Rules one below the other. ``lines``: as text that a terminal can wrap; else a table."""
-    columns = columns_of("code; severity; deep = with --deep only; rule; what; why; fix")
+    columns = (
+        Column("code", "code"),
+        Column("severity", "severity"),
+        Column("deep", "with --deep only"),
+        Column("rule", "rule"),
+        Column("what", "what"),
+        Column("why", "why"),
+        Column("fix", "fix"),
+    )
     rows = tuple((r.code, r.severity, r.deep, r.name, r.what, r.why, r.fix) for r in rules)
     table = Table(columns, rows)
     count = Paragraph(f"{len(rules):,} rules")

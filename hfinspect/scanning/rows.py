@@ -9,7 +9,6 @@ from ..core.cache_size import CacheSize
 from ..core.choices import listed
 from ..core.model_facts import FACTS, ModelFacts
 from ..core.results import Failure, Inspection
-from ..core.word_tables import pairs
 from ..errors import HfinspectError, UsageError
 
 ScanValue = str | int | bool | None
@@ -273,15 +272,33 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
 
 
 #: What others call a column: config.json, the Hub's API, other tools.
-_ALSO: Final[Mapping[str, str]] = pairs(
-    """model=target name=target url=target path=target model_id=repo_id
-    architectures=architecture arch=architecture hidden_size=width num_hidden_layers=layers
-    num_attention_heads=heads vocab_size=vocabulary num_key_value_heads=kv_heads
-    max_position_embeddings=context size=nbytes bytes=nbytes file_size=nbytes
-    torch_dtype=dtype sha=commit licence=license library_name=library pipeline_tag=task
-    params=parameters lastModified=last_modified quantisation=quantization
-    memory=memory_total"""
-)
+_ALSO: Final[Mapping[str, str]] = {
+    "model": "target",
+    "name": "target",
+    "url": "target",
+    "path": "target",
+    "model_id": "repo_id",
+    "architectures": "architecture",
+    "arch": "architecture",
+    "hidden_size": "width",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "vocab_size": "vocabulary",
+    "num_key_value_heads": "kv_heads",
+    "max_position_embeddings": "context",
+    "size": "nbytes",
+    "bytes": "nbytes",
+    "file_size": "nbytes",
+    "torch_dtype": "dtype",
+    "sha": "commit",
+    "licence": "license",
+    "library_name": "library",
+    "pipeline_tag": "task",
+    "params": "parameters",
+    "lastModified": "last_modified",
+    "quantisation": "quantization",
+    "memory": "memory_total",
+}
 
 
 def nearest_columns(name: str, known: Sequence[str]) -> list[str]:

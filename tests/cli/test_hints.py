@@ -40,15 +40,14 @@ def test_every_hint_names_an_option_that_is_there() -> None:
     taken |= {"--format"}
     for typed, words in (words_of_memory() | _ELSEWHERE).items():
         assert typed.split()[0] in taken, typed
-        for word in words.split():
+        for word in words:
             assert f"--{word}" not in taken or word == "quantize", (
                 "a word that is an option here needs no hint; quantize is one of Python too"
             )
 
 
 def test_words_stand_once() -> None:
-    words = " ".join(
-        [*words_of_memory().values(), *_ELSEWHERE.values(), *_NO_OPTION.values()]
-    ).split()
+    tables = (words_of_memory(), _ELSEWHERE, _NO_OPTION)
+    words = [word for table in tables for words in table.values() for word in words]
     assert len(words) == len(set(words))
     assert meant("--no-such-option", ()) is None

@@ -20,8 +20,8 @@ WIDTH = 100
 OWN = ("__version__", "errors")
 
 
-def homes() -> Mapping[str, str]:
-    """Module -> its public names, in words."""
+def homes() -> Mapping[str, tuple[str, ...]]:
+    """Module -> its public names."""
     return hfinspect._HOMES
 
 
@@ -30,7 +30,7 @@ def imports() -> str:
     lines = ["if TYPE_CHECKING:"]
     lines += ["    from . import errors as errors"]
     for module, names in sorted(homes().items(), key=lambda one: one[0].split(".")):
-        lines += _import(module, sorted(names.split(), key=_as_sorted))
+        lines += _import(module, sorted(names, key=_as_sorted))
     return "\n".join(lines) + "\n"
 
 
@@ -51,7 +51,7 @@ def _as_sorted(name: str) -> tuple[int, str]:
 
 def exports() -> str:
     """``__all__``, many names a line: nobody reads or edits it."""
-    names = [name for words in homes().values() for name in words.split()]
+    names = [name for names in homes().values() for name in names]
     listed = sorted([*names, *OWN], key=_as_sorted)
     filled = textwrap.fill(", ".join(f'"{name}"' for name in listed), WIDTH - 4)
     return f"__all__ = [\n{textwrap.indent(filled, '    ')},\n]  # fmt: skip\n"

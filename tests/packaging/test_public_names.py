@@ -18,15 +18,15 @@ def test_what_follows_is_written() -> None:
 
 
 @pytest.mark.parametrize(("module", "names"), sorted(public_names.homes().items()))
-def test_each_name_is_that_of_its_module(module: str, names: str) -> None:
+def test_each_name_is_that_of_its_module(module: str, names: tuple[str, ...]) -> None:
     home = importlib.import_module(f"hfinspect.{module}")
-    for name in names.split():
+    for name in names:
         assert getattr(hfinspect, name) is getattr(home, name)
         assert hfinspect.__dict__[name] is getattr(home, name), "kept after the first use"
 
 
 def test_no_name_stands_twice() -> None:
-    names = [name for words in public_names.homes().values() for name in words.split()]
+    names = [name for names in public_names.homes().values() for name in names]
     assert len(names) == len(set(names))
     assert hfinspect.__dir__() == sorted([*names, *public_names.OWN])
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -8,21 +8,31 @@ from typing import Final
 
 from ...core.checkpoint import Shard
 from ...core.model_facts import ModelFacts
-from ...core.word_tables import pairs
 from ...formats.gguf.gguf import describe
 from ..key_facts import size_of
 
 #: Field -> what follows the architecture in its key.
-_KEYS: Mapping[str, str] = pairs(
-    """layers=block_count decoder_layers=decoder_block_count width=embedding_length
-    heads=attention.head_count kv_heads=attention.head_count_kv head_dim=attention.key_length
-    vocabulary=vocab_size context=context_length experts=expert_count
-    experts_per_token=expert_used_count image_size=vision.image_size patch_size=vision.patch_size
-    vision_layers=vision.block_count vision_width=vision.embedding_length
-    vision_heads=vision.attention.head_count mel_bins=audio.num_mel_bins
-    audio_layers=audio.block_count audio_width=audio.embedding_length
-    audio_heads=audio.attention.head_count"""
-)
+_KEYS: Mapping[str, str] = {
+    "layers": "block_count",
+    "decoder_layers": "decoder_block_count",
+    "width": "embedding_length",
+    "heads": "attention.head_count",
+    "kv_heads": "attention.head_count_kv",
+    "head_dim": "attention.key_length",
+    "vocabulary": "vocab_size",
+    "context": "context_length",
+    "experts": "expert_count",
+    "experts_per_token": "expert_used_count",
+    "image_size": "vision.image_size",
+    "patch_size": "vision.patch_size",
+    "vision_layers": "vision.block_count",
+    "vision_width": "vision.embedding_length",
+    "vision_heads": "vision.attention.head_count",
+    "mel_bins": "audio.num_mel_bins",
+    "audio_layers": "audio.block_count",
+    "audio_width": "audio.embedding_length",
+    "audio_heads": "audio.attention.head_count",
+}
 
 _TOKENS = "tokenizer.ggml.tokens"
 

@@ -55,14 +55,38 @@ _GATES = frozenset({"gate", "gate_weight"})
 _DEPTHWISE = ("dw", "depthwise")
 
 _PARTS = {
-    "vision": """vision_tower vision_model visual image_encoder vision_encoder vision vit
-        image_tower v v_enc""",
-    "audio": "audio_tower audio_model audio_encoder speech_encoder audio a",
-    "projector": """multi_modal_projector mm_projector connector projector visual_projection
-        modality_projection vision_language_adapter aligner embed_vision embed_audio mm merger
-        mlp1 layerwise_projectors spatial_projectors""",
+    "vision": (
+        "vision_tower",
+        "vision_model",
+        "visual",
+        "image_encoder",
+        "vision_encoder",
+        "vision",
+        "vit",
+        "image_tower",
+        "v",
+        "v_enc",
+    ),
+    "audio": ("audio_tower", "audio_model", "audio_encoder", "speech_encoder", "audio", "a"),
+    "projector": (
+        "multi_modal_projector",
+        "mm_projector",
+        "connector",
+        "projector",
+        "visual_projection",
+        "modality_projection",
+        "vision_language_adapter",
+        "aligner",
+        "embed_vision",
+        "embed_audio",
+        "mm",
+        "merger",
+        "mlp1",
+        "layerwise_projectors",
+        "spatial_projectors",
+    ),
 }
-_PART_TABLE = {word: part for part, words in _PARTS.items() for word in words.split()}
+_PART_TABLE = {word: part for part, words in _PARTS.items() for word in words}
 
 #: Lists whose members people call layers (not experts, not the parts of an MLP).
 _LAYER_LISTS = frozenset(

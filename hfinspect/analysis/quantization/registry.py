@@ -7,7 +7,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from ...core.word_tables import by_word
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Modules, Sheet
@@ -20,26 +19,38 @@ ReadMethod = Callable[[Modules, Declared, Sheet], None]
 
 #: ``quant_method`` -> file of this folder with ``read``; a row is a file and its methods.
 METHODS: Mapping[str, str] = MappingProxyType(
-    by_word(
-        """
-        gptq_awq: gptq gptq_marlin marlin gptqmodel awq awq_marlin
-        autoround: auto-round intel/auto-round auto_round
-        bitsandbytes: bitsandbytes
-        float8: fp8 fbgemm_fp8
-        scaled_weights: ptpc_fp8 mxfp8 nvfp4 quark
-        modelopt: modelopt modelopt_fp4
-        compressed: compressed-tensors compressed_tensors
-        mxfp4: mxfp4
-        mlx: mlx metal
-        hqq: hqq
-        eetq: eetq
-        aqlm: aqlm
-        ternary: bitnet
-        torchao: torchao
-        quanto: quanto
-        torch_native: torch
-        """
-    )
+    {
+        "gptq": "gptq_awq",
+        "gptq_marlin": "gptq_awq",
+        "marlin": "gptq_awq",
+        "gptqmodel": "gptq_awq",
+        "awq": "gptq_awq",
+        "awq_marlin": "gptq_awq",
+        "auto-round": "autoround",
+        "intel/auto-round": "autoround",
+        "auto_round": "autoround",
+        "bitsandbytes": "bitsandbytes",
+        "fp8": "float8",
+        "fbgemm_fp8": "float8",
+        "ptpc_fp8": "scaled_weights",
+        "mxfp8": "scaled_weights",
+        "nvfp4": "scaled_weights",
+        "quark": "scaled_weights",
+        "modelopt": "modelopt",
+        "modelopt_fp4": "modelopt",
+        "compressed-tensors": "compressed",
+        "compressed_tensors": "compressed",
+        "mxfp4": "mxfp4",
+        "mlx": "mlx",
+        "metal": "mlx",
+        "hqq": "hqq",
+        "eetq": "eetq",
+        "aqlm": "aqlm",
+        "bitnet": "ternary",
+        "torchao": "torchao",
+        "quanto": "quanto",
+        "torch": "torch_native",
+    }
 )
 
 #: Last segments of names that only one layout uses -> method, in the order of being asked.

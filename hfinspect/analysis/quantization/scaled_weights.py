@@ -10,7 +10,6 @@ Experts that are fused to one tensor have ``gate_up_proj`` and ``gate_up_proj_sc
 from collections.abc import Sequence
 
 from ...core.tensor import DTYPE_BITS, StoredTensor
-from ...core.word_tables import pairs
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule
 from .read_modules import read_modules
@@ -37,9 +36,15 @@ _WEIGHT_SCALES = tuple(
 )
 _FUSED_SCALES = ("_weight_scale", "_weight_scale_inv", "_scale", "_scale_inv", "_scales")
 
-_FLOATS = pairs(
-    "F8_E4M3=FP8 F8_E5M2=FP8 F8_E4M3FNUZ=FP8 F8_E5M2FNUZ=FP8 F6_E2M3=FP6 F6_E3M2=FP6 F4=FP4"
-)
+_FLOATS = {
+    "F8_E4M3": "FP8",
+    "F8_E5M2": "FP8",
+    "F8_E4M3FNUZ": "FP8",
+    "F8_E5M2FNUZ": "FP8",
+    "F6_E2M3": "FP6",
+    "F6_E3M2": "FP6",
+    "F4": "FP4",
+}
 _BYTES = frozenset({"I8", "U8"})
 _QUANTIZED = frozenset({*_FLOATS, *_BYTES})
 

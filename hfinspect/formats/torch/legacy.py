@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
-from ...core.word_tables import pairs
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..finding_list import FindingList
 from ..pickles.globals import PickleScan, scan_pickle
@@ -37,11 +36,23 @@ LEGACY_PICKLES = 5
 #: Pickles of one file that are looked through for names; logs may be thousands in a row.
 MAX_PICKLES = 1_000
 
-_LIBRARIES = pairs(
-    """sklearn=scikit-learn joblib=joblib numpy=NumPy xgboost=XGBoost lightgbm=LightGBM
-    catboost=CatBoost pandas=pandas scipy=SciPy spacy=spaCy gensim=gensim tensorflow=TensorFlow
-    keras=Keras jax=JAX flax=Flax torch=PyTorch"""
-)
+_LIBRARIES = {
+    "sklearn": "scikit-learn",
+    "joblib": "joblib",
+    "numpy": "NumPy",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "pandas": "pandas",
+    "scipy": "SciPy",
+    "spacy": "spaCy",
+    "gensim": "gensim",
+    "tensorflow": "TensorFlow",
+    "keras": "Keras",
+    "jax": "JAX",
+    "flax": "Flax",
+    "torch": "PyTorch",
+}
 
 
 class _Growing:

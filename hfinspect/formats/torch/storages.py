@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from ...core.extents import Extent
 from ...core.tensor import DTYPE_BITS, TORCH_DTYPES
-from ...core.word_tables import pairs
 
 #: Bytes per element of torch dtypes that safetensors has no name for (torch/storage.py and
 #: c10/core/ScalarType.h); they are reported under torch's name in capitals.
@@ -25,13 +24,25 @@ OTHER_ITEM_BYTES = {
 }
 
 #: Names of typed storages (torch/storage.py, ``_dtype_to_storage_type_map``).
-STORAGE_DTYPES = pairs(
-    """DoubleStorage=float64 FloatStorage=float32 HalfStorage=float16 BFloat16Storage=bfloat16
-    LongStorage=int64 IntStorage=int32 ShortStorage=int16 CharStorage=int8 ByteStorage=uint8
-    BoolStorage=bool ComplexDoubleStorage=complex128 ComplexFloatStorage=complex64
-    QInt8Storage=qint8 QInt32Storage=qint32 QUInt8Storage=quint8 QUInt4x2Storage=quint4x2
-    QUInt2x4Storage=quint2x4"""
-)
+STORAGE_DTYPES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexDoubleStorage": "complex128",
+    "ComplexFloatStorage": "complex64",
+    "QInt8Storage": "qint8",
+    "QInt32Storage": "qint32",
+    "QUInt8Storage": "quint8",
+    "QUInt4x2Storage": "quint4x2",
+    "QUInt2x4Storage": "quint2x4",
+}
 
 
 #: Elements of a byte in tensors whose shape counts elements, not bytes: each row takes whole bytes

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ...core.tensor import DTYPE_BITS
-from ...core.word_tables import pairs
 from ...errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,10 +36,20 @@ VLLM_DTYPES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
 )
 #: How people write the other cache dtypes.
 _SPELLINGS = MappingProxyType(
-    pairs(
-        "bf16=BF16 bfloat16=BF16 f16=F16 fp16=F16 float16=F16 half=F16 f32=F32 fp32=F32 "
-        "float32=F32 fp8=F8_E4M3 fp8_e4m3=F8_E4M3 fp8_e5m2=F8_E5M2"
-    )
+    {
+        "bf16": "BF16",
+        "bfloat16": "BF16",
+        "f16": "F16",
+        "fp16": "F16",
+        "float16": "F16",
+        "half": "F16",
+        "f32": "F32",
+        "fp32": "F32",
+        "float32": "F32",
+        "fp8": "F8_E4M3",
+        "fp8_e4m3": "F8_E4M3",
+        "fp8_e5m2": "F8_E5M2",
+    }
 )
 #: Dtypes of a cache that every engine has, and those in one byte of vLLM and SGLang.
 PLAIN: Final = ("F32", "BF16", "F16")

@@ -14,7 +14,6 @@ from ...analysis.gguf.llama_cpp_names import gguf_name, is_left_out
 from ...core.components import Role
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
-from ...core.word_tables import pairs
 from ...trees.prediction import Prediction
 from ..engine_classes import converted_to
 from .ggml_mixes import GgufModel, GgufTensor
@@ -44,15 +43,17 @@ _BUFFERS: Final = ("e_score_correction_bias", "expert_bias", "layer_scalar")
 _AS_KEYS: Final = (".act_fn.",)
 #: Ends of names that the shared table does not have -> the end of the name in the file, or one of
 #: this room's own, for what is written in pieces.
-_ENDS: Final = pairs(
-    """router.scale=ffn_gate_inp.scale router.per_expert_scale=ffn_down_exps.scale
-    pre_feedforward_layernorm_2.weight=pre_ffw_norm_2.weight
-    post_feedforward_layernorm_1.weight=post_ffw_norm_1.weight
-    post_feedforward_layernorm_2.weight=post_ffw_norm_2.weight
-    shared_mlp.input_linear.weight=shared_in.weight
-    shared_mlp.output_linear.weight=shared_down.weight
-    linear_attn.in_proj_qkvz.weight=qkvz.weight ffn.proj_1.weight=ffn_gate_up.weight"""
-)
+_ENDS: Final = {
+    "router.scale": "ffn_gate_inp.scale",
+    "router.per_expert_scale": "ffn_down_exps.scale",
+    "pre_feedforward_layernorm_2.weight": "pre_ffw_norm_2.weight",
+    "post_feedforward_layernorm_1.weight": "post_ffw_norm_1.weight",
+    "post_feedforward_layernorm_2.weight": "post_ffw_norm_2.weight",
+    "shared_mlp.input_linear.weight": "shared_in.weight",
+    "shared_mlp.output_linear.weight": "shared_down.weight",
+    "linear_attn.in_proj_qkvz.weight": "qkvz.weight",
+    "ffn.proj_1.weight": "ffn_gate_up.weight",
+}
 #: Heads of classes for sequences -> their names in the file.
 _CLASS_HEADS: Final = {
     "classifier": "cls",

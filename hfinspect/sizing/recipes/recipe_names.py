@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from ...core.word_tables import by_word
 from ...errors import UsageError
 
 
@@ -32,32 +31,38 @@ _PLAIN: Final = ("F32", "F16", "BF16")
 #: an importance matrix. Source: ``llama_ftype_get_default_type`` and ``tensor_requires_imatrix``
 #: in llama.cpp's src/llama-quant.cpp, commit 0c1e57098.
 _GGUF: Final[Mapping[str, str]] = MappingProxyType(
-    by_word(
-        """
-        Q8_0: Q8_0
-        Q6_K: Q6_K
-        Q5_K: Q5_K_M Q5_K_S
-        Q5_1: Q5_1
-        Q5_0: Q5_0
-        Q4_K: Q4_K_M Q4_K_S
-        Q4_1: Q4_1
-        Q4_0: Q4_0
-        IQ4_NL: IQ4_NL
-        IQ4_XS: IQ4_XS
-        MXFP4: MXFP4_MOE
-        Q3_K: Q3_K_L Q3_K_M Q3_K_S
-        IQ3_S: IQ3_M IQ3_S IQ3_XS
-        IQ3_XXS: IQ3_XXS
-        Q2_K: Q2_K Q2_K_S
-        IQ2_S: IQ2_M
-        IQ2_XS: IQ2_S IQ2_XS
-        IQ2_XXS: IQ2_XXS
-        TQ2_0: TQ2_0
-        TQ1_0: TQ1_0
-        IQ1_M: IQ1_M
-        IQ1_S: IQ1_S
-        """
-    )
+    {
+        "Q8_0": "Q8_0",
+        "Q6_K": "Q6_K",
+        "Q5_K_M": "Q5_K",
+        "Q5_K_S": "Q5_K",
+        "Q5_1": "Q5_1",
+        "Q5_0": "Q5_0",
+        "Q4_K_M": "Q4_K",
+        "Q4_K_S": "Q4_K",
+        "Q4_1": "Q4_1",
+        "Q4_0": "Q4_0",
+        "IQ4_NL": "IQ4_NL",
+        "IQ4_XS": "IQ4_XS",
+        "MXFP4_MOE": "MXFP4",
+        "Q3_K_L": "Q3_K",
+        "Q3_K_M": "Q3_K",
+        "Q3_K_S": "Q3_K",
+        "IQ3_M": "IQ3_S",
+        "IQ3_S": "IQ3_S",
+        "IQ3_XS": "IQ3_S",
+        "IQ3_XXS": "IQ3_XXS",
+        "Q2_K": "Q2_K",
+        "Q2_K_S": "Q2_K",
+        "IQ2_M": "IQ2_S",
+        "IQ2_S": "IQ2_XS",
+        "IQ2_XS": "IQ2_XS",
+        "IQ2_XXS": "IQ2_XXS",
+        "TQ2_0": "TQ2_0",
+        "TQ1_0": "TQ1_0",
+        "IQ1_M": "IQ1_M",
+        "IQ1_S": "IQ1_S",
+    }
 )
 NEEDS_IMATRIX: Final = frozenset("IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ2_M IQ3_XXS Q2_K_S".split())
 #: Whose mix differs where an importance matrix is given, though it needs none.
@@ -108,37 +113,76 @@ DEFAULT_RECIPES: Final = (STORED, "FP8", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "AW
 #: What people write -> the recipe that is meant. ``int4`` and ``4bit`` are AutoAWQ's layout: of
 #: what they may mean, weights of four bits with scales, head and embeddings left as they are.
 _CALLED: Final[Mapping[str, str]] = MappingProxyType(
-    by_word(
-        """
-        as stored: stored original none
-        F32: fp32 float32 32bit full
-        F16: fp16 float16 half
-        BF16: 16bit bfloat16
-        FP8: fp8dynamic float8 f8 fp8e4m3 w8a8fp8
-        FP8 block: fp8blocks blockfp8 finegrainedfp8
-        FP8 per tensor: fp8tensor fp8static
-        INT8 W8A8: w8a8 smoothquant int8w8a8
-        LLM.int8(): int8 bnb8bit loadin8bit bitsandbytes8bit 8bit bnbint8
-        AWQ 4-bit: int4 4bit awq awq4
-        GPTQ 4-bit: gptq gptq4 gptqint4 autoround
-        GPTQ 8-bit: gptqint8 gptq8
-        W4A16: compressedtensors w4
-        NVFP4: fp4
-        NF4: bnb bnb4bit loadin4bit bitsandbytes bitsandbytes4bit
-        NF4 double: qlora nf4doublequant
-        MLX 4-bit: mlx mlx4
-        MLX 6-bit: mlx6
-        MLX 8-bit: mlx8
-        Q8_0: q8
-        Q6_K: q6
-        Q5_K_M: q5 q5k
-        Q4_K_M: q4 q4k gguf ggml
-        Q3_K_M: q3 q3k
-        Q2_K: q2
-        MXFP4_MOE: mxfp4moe
-        TQ2_0: ternary
-        """
-    )
+    {
+        "stored": "as stored",
+        "original": "as stored",
+        "none": "as stored",
+        "fp32": "F32",
+        "float32": "F32",
+        "32bit": "F32",
+        "full": "F32",
+        "fp16": "F16",
+        "float16": "F16",
+        "half": "F16",
+        "16bit": "BF16",
+        "bfloat16": "BF16",
+        "fp8dynamic": "FP8",
+        "float8": "FP8",
+        "f8": "FP8",
+        "fp8e4m3": "FP8",
+        "w8a8fp8": "FP8",
+        "fp8blocks": "FP8 block",
+        "blockfp8": "FP8 block",
+        "finegrainedfp8": "FP8 block",
+        "fp8tensor": "FP8 per tensor",
+        "fp8static": "FP8 per tensor",
+        "w8a8": "INT8 W8A8",
+        "smoothquant": "INT8 W8A8",
+        "int8w8a8": "INT8 W8A8",
+        "int8": "LLM.int8()",
+        "bnb8bit": "LLM.int8()",
+        "loadin8bit": "LLM.int8()",
+        "bitsandbytes8bit": "LLM.int8()",
+        "8bit": "LLM.int8()",
+        "bnbint8": "LLM.int8()",
+        "int4": "AWQ 4-bit",
+        "4bit": "AWQ 4-bit",
+        "awq": "AWQ 4-bit",
+        "awq4": "AWQ 4-bit",
+        "gptq": "GPTQ 4-bit",
+        "gptq4": "GPTQ 4-bit",
+        "gptqint4": "GPTQ 4-bit",
+        "autoround": "GPTQ 4-bit",
+        "gptqint8": "GPTQ 8-bit",
+        "gptq8": "GPTQ 8-bit",
+        "compressedtensors": "W4A16",
+        "w4": "W4A16",
+        "fp4": "NVFP4",
+        "bnb": "NF4",
+        "bnb4bit": "NF4",
+        "loadin4bit": "NF4",
+        "bitsandbytes": "NF4",
+        "bitsandbytes4bit": "NF4",
+        "qlora": "NF4 double",
+        "nf4doublequant": "NF4 double",
+        "mlx": "MLX 4-bit",
+        "mlx4": "MLX 4-bit",
+        "mlx6": "MLX 6-bit",
+        "mlx8": "MLX 8-bit",
+        "q8": "Q8_0",
+        "q6": "Q6_K",
+        "q5": "Q5_K_M",
+        "q5k": "Q5_K_M",
+        "q4": "Q4_K_M",
+        "q4k": "Q4_K_M",
+        "gguf": "Q4_K_M",
+        "ggml": "Q4_K_M",
+        "q3": "Q3_K_M",
+        "q3k": "Q3_K_M",
+        "q2": "Q2_K",
+        "mxfp4moe": "MXFP4_MOE",
+        "ternary": "TQ2_0",
+    }
 )
 
 
