@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         ReadingCost,
         WeightChanges,
     )
+    from .core.wholeness import Problem, ProblemKind, SizedBy
     from .errors import HfinspectError
     from .scanning import report, scan
     from .sources.deadline import Deadline, Timeout
@@ -209,6 +210,7 @@ _HOMES = {
         "ReadingCost",
         "WeightChanges",
     ),
+    "core.wholeness": ("Problem", "ProblemKind", "SizedBy"),
     "errors": ("HfinspectError",),
     "scanning": ("report", "scan"),
     "sources.deadline": ("Deadline", "Timeout"),
@@ -233,15 +235,16 @@ __all__ = [
     "Inspection", "Inventory", "InventoryFile", "KernelRow", "KnownModel", "LaunchLine",
     "LayerBytes", "Letter", "Listing", "Measurement", "MediaTokens", "Member", "Memory",
     "ModelFacts", "Module", "NameSize", "NamedDevice", "Offload", "OffloadPlan", "OnCard", "Origin",
-    "OriginKind", "Override", "Packed", "Prediction", "Progress", "Projection", "Quantization",
-    "Reading", "ReadingCost", "Reads", "RecipeFits", "RecipeList", "RecipeSize", "Remark",
-    "Reshaped", "Role", "Row", "RowGroup", "RowGroups", "ScanSummary", "Section", "Session",
-    "Severity", "Share", "SizeClass", "SourceChoice", "SpecialToken", "Stage", "Target",
-    "TensorDifference", "TensorInfo", "TensorSpec", "Term", "Timeout", "TokenizerFacts", "Totals",
-    "Training", "TrainingLaunch", "TrainingLine", "Tree", "Unchecked", "VariantFile", "Verdict",
-    "Vocabulary", "WeightBytes", "WeightChanges", "WeightFile", "WeightMethod", "Workspace",
-    "__version__", "audit", "compare", "errors", "explain", "explain_cache", "inspect",
-    "iter_tensors", "memory", "predict", "recipes", "report", "runs", "scan", "tokenizer",
+    "OriginKind", "Override", "Packed", "Prediction", "Problem", "ProblemKind", "Progress",
+    "Projection", "Quantization", "Reading", "ReadingCost", "Reads", "RecipeFits", "RecipeList",
+    "RecipeSize", "Remark", "Reshaped", "Role", "Row", "RowGroup", "RowGroups", "ScanSummary",
+    "Section", "Session", "Severity", "Share", "SizeClass", "SizedBy", "SourceChoice",
+    "SpecialToken", "Stage", "Target", "TensorDifference", "TensorInfo", "TensorSpec", "Term",
+    "Timeout", "TokenizerFacts", "Totals", "Training", "TrainingLaunch", "TrainingLine", "Tree",
+    "Unchecked", "VariantFile", "Verdict", "Vocabulary", "WeightBytes", "WeightChanges",
+    "WeightFile", "WeightMethod", "Workspace", "__version__", "audit", "compare", "errors",
+    "explain", "explain_cache", "inspect", "iter_tensors", "memory", "predict", "recipes", "report",
+    "runs", "scan", "tokenizer",
 ]  # fmt: skip
 
 

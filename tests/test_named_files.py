@@ -34,7 +34,9 @@ FOREIGN = re.compile(
 #: The folders at the top, and the rooms: where a path begins that means one of ours.
 FOLDERS = {path.name for path in (*ROOT.iterdir(), *PACKAGE.iterdir()) if path.is_dir()}
 #: Of the examples of docs/adding-a-model.md, which a reader writes; pages of ggml and TensorRT-LLM.
-ELSEWHERE = re.compile(r"(kestrel|heron|egret|TYPE)\.(py|json)$|^docs/gguf\.md$|^docs/source/")
+ELSEWHERE = re.compile(
+    r"^zero_to_fp32\.py$|(kestrel|heron|egret|TYPE)\.(py|json)$|^docs/gguf\.md$|^docs/source/"
+)
 #: Files of a checkpoint, and of other projects, that are named alone everywhere.
 ALONE = re.compile(r"^(modeling|configuration|conversion|convert|tokenization|model|tokenizer)_?")
 

@@ -67,14 +67,14 @@ def judge_facts(
     """Every rule on the facts; findings ordered by severity, then code, file and tensor."""
     with collector_paused():
         findings = [finding for rule in rules for finding in _findings(rule, facts)]
-    whole, problems = _judgement(facts)
+    is_all_there, problems = _judgement(facts)
     findings.sort(
         key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.file or "", f.tensor or "")
     )
     return AuditResult(
         target=target,
         origin=facts.origin,
-        whole=whole,
+        whole=is_all_there,
         problems=problems,
         reference=facts.reference_name,
         deep=deep,
@@ -121,7 +121,7 @@ def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
     causes: dict[object, _Cause] = {}
     left = iter(rule.check(facts))
     number = 0
-    for number, finding in enumerate(islice(left, MAX_COUNTED), 1):
+    for number, finding in enumerate(islice(left, MAX_PER_RULE + MAX_COUNTED), 1):
         severity = _severity_of(finding, rule)
         alike = (severity, finding.text, finding.file, finding.expected)
         key = (*alike, "") if finding.tensor else (*alike, number)
@@ -141,7 +141,7 @@ def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
     if next(left, None) is not None:
         worst = "error"  # what comes then is not looked at
         more = number + 1
-        text = f"more than {MAX_COUNTED:,} findings of this rule: not all are listed"
+        text = f"more than {MAX_COUNTED:,} further findings of this rule are not listed"
     if more:
         yield AuditFinding(rule.code, rule.name, worst, text)
 

@@ -102,7 +102,11 @@ class TensorDifference(JsonForm):
 @dataclass(frozen=True)
 class Measurement(
     JsonForm,
-    after={"complete": "components", "unexplained": "complete", "differences": "unexplained"},
+    after={
+        "holds_all_files": "components",
+        "unexplained": "holds_all_files",
+        "differences": "unexplained",
+    },
 ):
     """The headers next to the derivation.
 
@@ -112,14 +116,14 @@ class Measurement(
         differences: tensors that differ
         unexplained [parameters]: that the differences, tensor by tensor, do not account for; None
             if unknown
-        complete: False if a shard is missing
+        holds_all_files: False if a shard is missing
     """
 
     parameters: int | None
     components: Mapping[str, int | None] = field(hash=False)
     differences: tuple[TensorDifference, ...]
     unexplained: int | None
-    complete: bool = True
+    holds_all_files: bool = True
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class Checkpoint:
 
     ``others`` are the paths of weight files left aside, ``reasons`` says why by path. ``missing``
     are shards that should be there and are not: with any of them every total is a lower limit.
+    ``unread`` are shards whose list of tensors is not known, where an audit goes on without them.
     ``index`` is None where none was needed.
     """
 
@@ -78,6 +79,7 @@ class Checkpoint:
     findings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
+    unread: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

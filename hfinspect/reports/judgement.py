@@ -35,8 +35,8 @@ def remarks(problems: Iterable[Problem]) -> Iterator[Block]:
             yield Paragraph(f"to mend it: {problem.fix}")
 
 
-def of_the_whole(sized_by: SizedBy, whole: bool | None) -> str:
+def of_the_whole(sized_by: SizedBy, loads: bool | None) -> str:
     """``the whole model, by its config``: whose size follows, where files are not the model."""
-    if whole is not False or sized_by == "files":
+    if loads is not False or sized_by == "files":
         return ""
     return f"the whole model, by its {sized_by}"

@@ -54,7 +54,7 @@ def measured_blocks(e: Explanation) -> list[Block]:
     total = measurement.parameters
     rows.append(("total", e.parameters, total, None if total is None else total - e.parameters))
     blocks: list[Block] = [Table(columns, tuple(rows), "Derived and measured", total=True)]
-    if not measurement.complete:
+    if not measurement.holds_all_files:
         blocks.append(
             Paragraph("weight files are missing; their tensors are not counted", "warning")
         )

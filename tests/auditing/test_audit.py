@@ -103,11 +103,24 @@ def test_select_and_ignore_by_prefix(tmp_path: Path) -> None:
             hfinspect.audit(tmp_path, select=wrong)
 
 
+def test_findings_of_one_cause_are_one(tmp_path: Path) -> None:
+    files = made("sharded")
+    content = json.loads(files["model.safetensors.index.json"])
+    content["weight_map"].update({f"ghost.{n}": SHARDS[0] for n in range(1500)})
+    files["model.safetensors.index.json"] = json.dumps(content).encode()
+    result = hfinspect.audit(write(files, tmp_path))
+    (finding,) = [finding for finding in result.findings if finding.code == "HI203"]
+    assert finding.count == 1500
+    assert finding.names == tuple(f"ghost.{n}" for n in range(1000))
+
+
 def test_findings_of_one_rule_are_bounded(tmp_path: Path) -> None:
     files = made("sharded")
     content = json.loads(files["model.safetensors.index.json"])
-    content["weight_map"].update({f"ghost.{n}": SHARDS[0] for n in range(1000)})
+    names = {f"ghost.{n}": f"shard-{n}.safetensors" for n in range(1000)}
+    content["weight_map"].update(names)
     files["model.safetensors.index.json"] = json.dumps(content).encode()
+    files |= dict.fromkeys(names.values(), files[SHARDS[0]])
     result = hfinspect.audit(write(files, tmp_path))
     findings = [finding for finding in result.findings if finding.code == "HI203"]
     assert len(findings) == MAX_PER_RULE + 1

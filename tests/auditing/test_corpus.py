@@ -70,6 +70,10 @@ def write_bin(path: Path, tensors: Tensors) -> None:
             file.write(data)
 
 
+#: Saved by a class that was never released: no release of transformers loads its names.
+OTHER_NAMES = "nuxwork--llama-7b-hf@291"
+
+
 @pytest.mark.skipif(not INDEXED, reason="the corpus is not there")
 @pytest.mark.parametrize("name", INDEXED)
 def test_no_false_alarm(name: str, tmp_path: Path) -> None:
@@ -84,7 +88,10 @@ def test_no_false_alarm(name: str, tmp_path: Path) -> None:
         else:
             write_safetensors(tmp_path / shard, tensors)
     result = hfinspect.audit(tmp_path, ignore=UNBUILT)
-    assert result.failing("error") == ()
+    if name == OTHER_NAMES:
+        assert [finding.code for finding in result.failing("error")] == ["HI301"]
+    else:
+        assert result.failing("error") == ()
     assert result.files == len(set(index["weight_map"].values()))
 
 

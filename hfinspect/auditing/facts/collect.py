@@ -34,7 +34,7 @@ from ...sources.source import FileEntry, Source
 from .card import ModelCard, read_card
 from .companions_read import CONFIGS, MAX_OTHER_FILES, MAX_OTHER_JSON, MAX_REMOTE_TOKENIZER_BYTES
 from .deep import DeepScan
-from .folders import MAX_REPOS, Place, make_folders, repos_below
+from .folders import MAX_REPOS, TargetPlace, make_folders, repos_below
 from .other_files import (
     MAX_DEEP_READS,
     MAX_REMOTE_GRAPH_READS,
@@ -125,7 +125,7 @@ class Collector:
             self._leave(what, f"{MAX_REPOS} are looked up")
         disk = self.source.on_disk
         unfinished = tuple(leftovers(disk)) if disk and not single else ()
-        place = Place(self.source.origin, files, unfinished)
+        place = TargetPlace(self.source.origin, files, unfinished)
         folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted, place)
         self._note_foreign(names)
         self._note_archives(facts)

@@ -33,7 +33,7 @@ from ...trees.prediction import Prediction
 from .target import Copy, Folder, Judged, WeightFact
 
 
-class Place(NamedTuple):
+class TargetPlace(NamedTuple):
     """Where a target lies, the list of its files, and what an interrupted download left there."""
 
     origin: Origin
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     unfinished: Sequence[str] = ()
 
 
-NOWHERE: Final = Place(Origin("directory", ""))
+NOWHERE: Final = TargetPlace(Origin("directory", ""))
 
 
 def make_folders(
@@ -51,7 +51,7 @@ def make_folders(
     json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenTable],
     predicted: Predicted | None = None,
-    place: Place = NOWHERE,
+    place: TargetPlace = NOWHERE,
 ) -> tuple[Folder, ...]:
     """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``."""
     copies: dict[str, list[Copy]] = {}
@@ -183,7 +183,8 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
     """A copy as the other verbs see it: the shards whose headers could be read."""
     index = copy.index.value if copy.index is not None else None
     shards = tuple(file.shard for file in copy.files if file.shard is not None)
-    return Checkpoint(copy.format, shards, index, missing=copy.missing)
+    unread = tuple(file.path for file in copy.files if not file.sound)
+    return Checkpoint(copy.format, shards, index, missing=copy.missing, unread=unread)
 
 
 def judge(
@@ -191,7 +192,7 @@ def judge(
     files: Mapping[str, Read[object]],
     declared: str | None = None,
     predicted: Predicted | None = None,
-    place: Place = NOWHERE,
+    place: TargetPlace = NOWHERE,
 ) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 

@@ -1,4 +1,4 @@
-"""HI34x: what the judgement of a checkpoint says beside names and shapes."""
+"""HI34x: what the judgement of a checkpoint says next to names and shapes."""
 
 from collections.abc import Iterator
 
@@ -25,8 +25,8 @@ def empty_tensors(facts: TargetFacts) -> Iterator[RuleFinding]:
 def prediction_layer_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The config declares layers of multi-token prediction, and no file holds one.
 
-    Why: the model answers, but engines cannot speculate with it, and some stop at start when they
-    are told to.
+    Why: the model answers, but engines cannot speculate with it, and some stop at start where they
+    should.
 
     Fix: fetch or convert the layers too, or set the number in the config to 0.
     """

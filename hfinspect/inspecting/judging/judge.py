@@ -7,9 +7,6 @@ from typing import Any
 
 from ...core.wholeness import Problem, by_weight, is_whole
 from .evidence import Evidence
-from .files_there import missing_files
-from .prediction_layers import missing_prediction_layers
-from .tensors_there import missing_tensors, other_shapes
 
 
 def judged(evidence: Evidence) -> dict[str, Any]:
@@ -26,11 +23,29 @@ def judged_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _problems(evidence: Evidence) -> Iterator[Problem]:
-    yield from missing_files(evidence)
-    if evidence.checkpoint.format != "gguf":  # which has names of its own
+    if evidence.checkpoint.missing:
+        from .files_there import missing_files
+
+        yield from missing_files(evidence)
+    expectation = evidence.expectation
+    is_gguf = evidence.checkpoint.format == "gguf"  # which has names of its own
+    if expectation is not None and not expectation.agrees and not is_gguf:
+        from .tensors_there import missing_tensors, other_shapes
+
         yield from missing_tensors(evidence)
         yield from other_shapes(evidence)
-    yield from missing_prediction_layers(evidence)
+    if declares_prediction_layers(evidence.config) and not is_gguf:
+        from .prediction_layers import missing_prediction_layers
+
+        yield from missing_prediction_layers(evidence)
+
+
+def declares_prediction_layers(config: Mapping[str, Any] | None) -> bool:
+    """Whether a config may declare layers of multi-token prediction."""
+    values = config or {}
+    sections = [one for one in values.values() if isinstance(one, Mapping)]
+    keys = {key for one in (values, *sections) for key in one if isinstance(key, str)}
+    return any("nextn" in key or "mtp" in key for key in keys)
 
 
 def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...analysis.extra_tensors import is_further_token
+from ...core.lazy_sequence import counted
 from ...core.wholeness import Problem
 from .evidence import Evidence
 
@@ -18,7 +19,7 @@ _SECTIONS: Final = ("text_config", "llm_config", "language_config")
 
 def missing_prediction_layers(evidence: Evidence) -> Iterator[Problem]:
     """A declared number of them, of which no file holds one: speculation is not possible."""
-    if evidence.checkpoint.missing or evidence.checkpoint.format == "gguf":
+    if evidence.checkpoint.missing:
         return
     declared = _declared(evidence.config)
     if declared is None or evidence.layout != "model" or _has_them(evidence):
@@ -47,12 +48,13 @@ def _has_them(evidence: Evidence) -> bool:
     others = (*evidence.checkpoint.others, *evidence.files)
     if any("mtp" in path.lower() for path in others):
         return True  # a file of their own
-    if any(info.extra_kind == "mtp" for info in evidence.tensors):
+    kinds = [info for info, _ in counted(evidence.tensors)]
+    if any(info.extra_kind == "mtp" for info in kinds):
         return True
     prediction = evidence.prediction
     known = prediction is not None and any(is_further_token(spec) for spec in prediction.extras)
     if known or evidence.expectation is None:
-        return any(_is_such(info.name) for info in evidence.tensors)
+        return any(_is_such(info.name) for info in kinds)
     # A class whose tree has no such layers: they would be tensors that it does not know.
     return bool(evidence.expectation.unexpected)
 

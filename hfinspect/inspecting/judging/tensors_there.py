@@ -29,8 +29,8 @@ def missing_tensors(evidence: Evidence) -> Iterator[Problem]:
     specs = _missing_parameters(evidence, expectation, prediction)
     if not specs:
         return
-    most, whole = _ANOTHER_MODEL
-    if whole * len(specs) >= most * len(prediction.tensors) and expectation.unexpected:
+    share, all_of_it = _ANOTHER_MODEL
+    if all_of_it * len(specs) >= share * len(prediction.tensors) and expectation.unexpected:
         yield _another_model(specs, expectation, prediction)
         return
     parts = _wholly_missing_parts(specs, prediction)
@@ -50,12 +50,13 @@ def _missing_parameters(
 ) -> list[TensorSpec]:
     """Without those that a missing file explains, and without buffers, which loaders make."""
     checkpoint = evidence.checkpoint
-    if checkpoint.missing and checkpoint.index is None:
+    gone = (*checkpoint.missing, *checkpoint.unread)
+    if gone and checkpoint.index is None:
         return []  # which tensors are in the lost files, nobody knows
     names = set(expectation.missing)
-    if checkpoint.missing and checkpoint.index is not None:
-        names -= _lost(checkpoint.index.file, checkpoint.index.weight_map, checkpoint.missing,
-                       prediction)  # fmt: skip
+    if gone and checkpoint.index is not None:
+        index = checkpoint.index
+        names -= _lost(index.file, index.weight_map, gone, prediction)
     specs = {spec.name: spec for spec in prediction.specs if spec.name in names}
     in_order = (specs[name] for name in expectation.missing if name in specs)
     return [spec for spec in in_order if spec.role is Role.PARAMETER]
