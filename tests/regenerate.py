@@ -10,49 +10,16 @@ types that ``record printed`` lists) what it prints. That needs ``pip install -e
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from hfinspect.trees import catalog
+from .catalog_index import write_index
 
 ROOT = Path(__file__).resolve().parents[1]
-INDEX = ROOT / "hfinspect" / "trees" / "index.json"
 CASES = ROOT / "fixtures" / "oracle" / "cases"
 #: What ``python -m tests.oracle record`` records family by family.
 RECORDERS = ("saves", "caches", "printed")
-
-
-def index_text() -> str:
-    """``index.json`` as it should be: what the family files register, one line a file."""
-    by_type, by_class = catalog.registered()
-    files: dict[str, dict[str, list[str]]] = {}
-    for name, family in by_type.items():
-        files.setdefault(family.file, {})[name] = []
-    for name, family in by_class.items():
-        kind = next((t for t in family.model_types if by_type.get(t) is family), "")
-        files.setdefault(family.file, {}).setdefault(kind, []).append(name)
-    joined = {
-        file: {kind: " ".join(sorted(names)) for kind, names in sorted(kinds.items())}
-        for file, kinds in sorted(files.items())
-    }
-    lines = (f"{json.dumps(file)}: {json.dumps(kinds)}" for file, kinds in joined.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _forget_types() -> None:
-    """Leave in the index only where classes are: whose a type is that two files have, the files
-    say, and a type may have moved from one to the other. Deleted files go."""
-    held = json.loads(INDEX.read_text(encoding="utf-8"))
-    room = ROOT / "hfinspect" / "architectures"
-    there = {
-        file: {"": " ".join(kinds.values())}
-        for file, kinds in held.items()
-        if (room / f"{file}.py").exists() or (room / f"{file}.json").exists()
-    }
-    INDEX.write_text(json.dumps(there), encoding="utf-8")
-    catalog.index.cache_clear()
 
 
 def main(words: list[str]) -> None:
@@ -86,9 +53,7 @@ def _run(module: str, *words: str) -> bool:
 
 def write_generated() -> None:
     """The index, the schemas, the pages of rules, and the tables and outputs of the documents."""
-    _forget_types()
-    INDEX.write_text(index_text(), encoding="utf-8")
-    catalog.index.cache_clear()  # the tables are those of the new one
+    write_index()
     from . import readme_outputs, readme_tables, rule_pages, schema_files
 
     schema_files.main()

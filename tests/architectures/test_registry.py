@@ -14,7 +14,8 @@ from hfinspect.errors import ConfigError
 from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import predict
 
-from ..regenerate import CASES, INDEX, index_text
+from ..catalog_index import INDEX, index_text
+from ..regenerate import CASES
 from . import recordings
 
 

@@ -14,9 +14,13 @@ with the labels that the written tree gives.  A trace takes the file's place onl
   of ``--allow`` of those that the file answers;
 - names, shapes, components, parts, kinds, ties and dtypes of all these are those of the file;
 - no size or count is held to the values that were recorded;
-- the type's base, prefix, category and first class are the same.
+- the type's base, prefix, category and first class are the same;
+- of every recorded config that names the family, composites too, every command says what it said
+  before (``tests/sameness``): on the screen, as JSON and by its exit code.
 
-What is printed of a family that stays: the reason, and the configs or labels behind it.
+What is printed of a family that stays: the reason, and the configs or labels behind it, or the
+questions that are answered otherwise, with the lines. What the layers of classes that generate keep
+is compared first; where it is the same, the trace is marked as one that has shown it.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from random import Random
 from typing import Any, NamedTuple, cast
@@ -48,6 +52,7 @@ from hfinspect.trees.traced import builders
 
 from ..oracle_folder import ORACLE
 from .deliberate import something
+from .same_answers import differing_answers
 from .trace import (
     FIXTURES,
     ROOT,
@@ -242,7 +247,7 @@ def compare(
     # What layers keep is compared before it is shown by the library.
     marked = {name: {**entry, "cache": {}} for name, entry in trace["classes"].items()}
     made = builders({**trace, "classes": marked}, builder)
-    generating = set(json.loads((ORACLE / "generating.json").read_text()))
+    generating = _generating()
     for name in trace["classes"]:
         lacks: dict[str, str] = {}
         answered = refused = 0
@@ -267,6 +272,11 @@ def compare(
         if refused > allow * (answered + refused):
             lacks["refuses fresh configs"] = f"{refused} of {answered + refused}: {dict(reasons)}"
         yield name, Compared(answered, refused, lacks)
+
+
+def _generating() -> set[str]:
+    """The classes that generate."""
+    return set(json.loads((ORACLE / "generating.json").read_text()))
 
 
 def _fresh(
@@ -357,7 +367,21 @@ def replaced(
                 whole = whole and trace is not None
                 if trace is not None:
                     traces[kind] = trace
-    return traces if whole else None
+    if not whole or _answers_otherwise(file, list(families.values()), traces):
+        return None
+    return traces
+
+
+def _answers_otherwise(
+    file: str, families: Sequence[Family], traces: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Whether a command says something else of a recorded config with these traces; says what."""
+    names = {name for family in families for name in (*family.model_types, *family.classes)}
+    named = {file_name(kind): both["trace"] for kind, both in traces.items()}
+    differing = list(differing_answers(file, named, names))
+    for difference in differing:
+        print(f"{file}: ANSWERS OTHERWISE {difference}", flush=True)
+    return bool(differing)
 
 
 def _stays(family: Family) -> list[str]:
@@ -428,6 +452,9 @@ def _one(
         )
         if compared.lacks:
             return None
+    if _generating().intersection(names):  # what layers keep was compared
+        for entry in trace["classes"].values():
+            entry["cache"] = {}
     return {"trace": trace, "examples": {"recordings": examples(library, kind, recordings)}}
 
 

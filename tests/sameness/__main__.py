@@ -4,12 +4,12 @@
     python -m tests.sameness HEAD~3 --part 1/20       # every twentieth config and fixture
     python -m tests.sameness main --only 'recorded/llama/*' --questions memory,explain
 
-Asks ``inspect``, ``explain``, ``memory``, ``runs`` and ``audit`` about every recorded config and every
-fixture of this checkout, for the screen and as JSON, as the other commit's package answers and as
-this checkout's does, uncommitted changes included. Exit code, standard output and standard error
-have to be equal. Prints which questions differ about which configs, equal differences together.
-What the other commit answered is kept in a temporary folder, so that the next run asks this checkout
-alone. Exit codes: 0 the same, 1 different, 2 usage.
+Asks ``inspect``, ``explain``, ``memory``, ``runs`` and ``audit`` about every recorded config and
+every fixture of this checkout, for the screen and as JSON, as the other commit's package answers
+and as this checkout's does, uncommitted changes included. Exit code, standard output and standard
+error have to be equal. Prints which questions differ about which configs, equal differences
+together. What the other commit answered is kept in a temporary folder, so that the next run asks
+this checkout alone. Exit codes: 0 the same, 1 different, 2 usage.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python answering.py FOLDER        # which holds hfinspect/
 
-Each line of standard input is ``[folder, [[argument, ...], ...]]``; the answer is a line of the same
-length, ``[[exit code, standard output, standard error], ...]``. This file imports nothing of the
-tests, which are those of one commit.
+Each line of standard input is ``[folder, [[argument, ...], ...]]``; the answer is a line with
+``[exit code, standard output, standard error]`` for each. This file imports nothing of the tests,
+which are those of one commit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-#: As in the program: what a start makes stays.
-_NEW_OBJECTS = 50_000
+#: New objects between two looks for cycles: a command makes many, and most go without a look.
+_NEW_OBJECTS = 500_000
 #: The exit code of an answer that is a traceback, of Python as of this judge.
 TRACEBACK = -1
 

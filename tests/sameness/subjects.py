@@ -1,4 +1,4 @@
-"""What is asked about: every recorded config, and every fixture that is a model or a part of one."""
+"""What is asked about: every recorded config, and every fixture that is a model or part of one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import base64
 import hashlib
 import json
 import lzma
-import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -46,15 +45,37 @@ class Subject:
 
 
 def everything() -> Iterator[Subject]:
-    """Each config once, whatever file holds it; no two subjects have one name."""
+    """The recorded configs, then the other fixtures; no two subjects have one name."""
+    yield from _of_configs(configs())
+    yield from fixtures()
+
+
+def naming(words: Set[str]) -> list[Subject]:
+    """The recorded configs that name one of these types or classes, in a section too."""
+    return list(_of_configs((name, c) for name, c in configs() if words & set(_named(c))))
+
+
+def _named(value: Any) -> Iterator[str]:
+    """The types and classes that a config names."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("model_type", "_class_name") and isinstance(item, str):
+                yield item
+            elif key == "architectures" and isinstance(item, list):
+                yield from (name for name in item if isinstance(name, str))
+            else:
+                yield from _named(item)
+
+
+def _of_configs(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Subject]:
+    """Each config once, whatever file holds it."""
     seen: set[str] = set()
     names: set[str] = set()
-    for name, config in configs():
+    for name, config in rows:
         text = json.dumps(config, sort_keys=True)
         if text not in seen:
             seen.add(text)
             yield _unique(names, name, partial(_write_config, config))
-    yield from fixtures()
 
 
 def _unique(names: set[str], name: str, write: Callable[[Path], None]) -> Subject:
@@ -143,15 +164,16 @@ def _copy(path: Path, folder: Path) -> None:
 
 
 def _audited() -> Iterator[Subject]:
-    from ..auditing.recipes import FOLDER, build, load
+    from ..auditing.recipes import FOLDER
 
     for path in sorted(FOLDER.glob("*.json")):
-        name = f"checkpoints/audit/{path.stem}"
-        yield Subject(name, lambda folder, path=path: _built(build, load(path), folder))
+        yield Subject(f"checkpoints/audit/{path.stem}", partial(_damage, path))
 
 
-def _built(build: Callable[..., object], recipe: object, folder: Path) -> None:
-    build(folder, recipe)
+def _damage(recipe: Path, folder: Path) -> None:
+    from ..auditing.recipes import build, load
+
+    build(folder, load(recipe))
 
 
 def _packed_files() -> Iterator[Subject]:
@@ -223,7 +245,7 @@ def _digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*")):
         digest.update(f"{path.relative_to(folder)}\n".encode())
         if path.is_symlink():
-            digest.update(os.readlink(path).encode())
+            digest.update(str(path.readlink()).encode())
         elif path.is_file():
             with path.open("rb") as file:
                 while chunk := file.read(1 << 20):
