@@ -52,6 +52,7 @@ from hfinspect.trees.traced import builders
 
 from ..oracle_folder import ORACLE
 from .deliberate import something
+from .held_numbers import held_numbers, others_build
 from .same_answers import differing_answers
 from .trace import (
     FIXTURES,
@@ -63,7 +64,6 @@ from .trace import (
     file_name,
     record_classes,
 )
-from .tracing.changing import nested
 from .tracing.dividing import with_divisors
 from .tracing.gate import PATIENCE, _known, _varied
 from .tracing.library import Given, Library, Transformers, patience
@@ -367,12 +367,12 @@ def replaced(
                 whole = whole and trace is not None
                 if trace is not None:
                     traces[kind] = trace
-    if not whole or _answers_otherwise(file, list(families.values()), traces):
+    if not whole or answers_otherwise(file, list(families.values()), traces):
         return None
     return traces
 
 
-def _answers_otherwise(
+def answers_otherwise(
     file: str, families: Sequence[Family], traces: Mapping[str, Mapping[str, Any]]
 ) -> bool:
     """Whether a command says something else of a recorded config with these traces; says what."""
@@ -439,7 +439,7 @@ def _one(
             return None
     for name in names:
         for key, held in held_numbers(trace, name).items():
-            if not _others_build(library, kind, name, key, held):
+            if not others_build(library, kind, name, key, held):
                 continue
             print(f"{kind} {name}: LACKS other values of {key}", flush=True)
             return None
@@ -456,46 +456,6 @@ def _one(
         for entry in trace["classes"].values():
             entry["cache"] = {}
     return {"trace": trace, "examples": {"recordings": examples(library, kind, recordings)}}
-
-
-def held_numbers(trace: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
-    """The keys of which every root of a class knows a few numbers alone, or a few lists of them;
-    and those."""
-    entry = trace["classes"][name]
-    rules = [trace["guards"][root["guards"]] for root in (entry, *entry.get("or", ()))]
-    numbers: dict[str, list[Any]] = {}
-    for key in rules[0]:
-        known = [rule.get(key, {}).get("is") or () for rule in rules]
-        if all(
-            any(map(_counted, values)) and all(v is None or _counted(v) for v in values)
-            for values in known
-        ):
-            numbers[key] = [value for values in known for value in values]
-    return numbers
-
-
-def _counted(value: object) -> bool:
-    """Whether it is a number or a list of some."""
-    if isinstance(value, list):
-        return bool(value) and all(map(_counted, value))
-    return type(value) in (int, float)
-
-
-def _others_build(library: Library, kind: str, name: str, key: str, known: list[Any]) -> bool:
-    """Whether the library builds the class with other numbers of a key, or another list of them:
-    of answers to a question some classes take two alone."""
-    start = next(iter(library.starts(kind, name)))
-    tried: list[Any] = [1, 3, 4, 8, 16, 64]
-    for one in (value for value in known if isinstance(value, list)):
-        tried += [one[:-1], [*one, one[-1]], [*one[:-1], one[0]], [2 * n for n in one]]
-    for value in (value for value in tried if value not in known):
-        try:
-            with patience(PATIENCE):
-                library.run(kind, name, nested(start, {key: value}))
-        except Exception:
-            continue
-        return True
-    return False
 
 
 def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:

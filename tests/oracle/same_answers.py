@@ -20,12 +20,14 @@ from typing import Any
 from .. import catalog_index
 from ..sameness.asking import Judge, room
 from ..sameness.differences import grouped, shortened
-from ..sameness.packages import HERE, Package
+from ..sameness.packages import Package, checked_out
 from ..sameness.questions import QUESTIONS, Question
 from ..sameness.subjects import naming
 
 #: Lines that are shown of a difference.
-_LINES = 8
+_LINES = 12
+#: Configs that are asked about at once.
+_JOBS = 2
 #: At the end of a family's file: others may import from it, but it registers nothing.
 _NOT_REGISTERED = """
 
@@ -41,7 +43,9 @@ def with_traces(file: str, traces: Mapping[str, Mapping[str, Any]], place: Path)
     """A copy of this package in which traces stand for a family's file. ``traces``: the name of
     each one's file -> what it holds."""
     copied = place / "hfinspect"
-    shutil.copytree(HERE.folder / "hfinspect", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        checked_out().folder / "hfinspect", copied, ignore=shutil.ignore_patterns("__pycache__")
+    )
     families = copied / "architectures"
     for name, trace in traces.items():
         (families / "traced" / f"{name}.json").write_text(json.dumps(trace), encoding="utf-8")
@@ -63,8 +67,8 @@ def differing_answers(
     of how many configs, one of them, and the lines that went and came. Nothing where all is as it
     was."""
     with tempfile.TemporaryDirectory(prefix="hfinspect-traces-") as place:
-        judge = Judge(HERE, with_traces(file, traces, Path(place)), questions, room())
-        for group in grouped(judge.compared(naming(names))):
+        judge = Judge(checked_out(), with_traces(file, traces, Path(place)), questions, room())
+        for group in grouped(judge.compared(naming(names), _JOBS)):
             yield "\n    ".join(
                 [
                     f"{group.question}: {len(group.subjects)} x {group.example}",

@@ -10,7 +10,8 @@ from hfinspect.core.dims import Dim
 from hfinspect.errors import ConfigError
 from hfinspect.trees.modules import Layers, Module, Parameter
 
-from .replace import _kept, _Known, held_numbers, replaced
+from .held_numbers import held_numbers
+from .replace import _kept, _Known, replaced
 from .tracing.fitting import Fitter
 from .tracing.library import Library
 from .tracing.numbering import Build

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .asking import Compared, Judge, Kept, room
 from .differences import Group, grouped, shortened
-from .packages import HERE, fixtures_on_one_side, of_commit
+from .packages import ROOT, checked_out, fixtures_on_one_side, of_commit
 from .questions import QUESTIONS, chosen, names
 from .subjects import those
 
@@ -32,13 +32,14 @@ _LINES = 14
 _FILES = 10
 
 
-def main(words: list[str]) -> int:
+def main(words: list[str], root: Path = ROOT) -> int:
+    """``root`` is the checkout whose package is compared with one of its commits."""
     options = _parser().parse_args(words)
     started = time.monotonic()
     try:
         questions = chosen(options.questions.split(",")) if options.questions else QUESTIONS
         place = room(options.kept)
-        old = of_commit(options.commit, place / "packages")
+        old = of_commit(options.commit, place / "packages", root)
         part = _part(options.part)
     except LookupError as error:
         print(error.args[0], file=sys.stderr)
@@ -47,9 +48,10 @@ def main(words: list[str]) -> int:
     if not subjects:
         print(f"--only {options.only}: no config or fixture has such a name", file=sys.stderr)
         return 2
-    _say_fixtures(options.commit)
+    _say_fixtures(options.commit, root)
     kept = Kept(place / "answers.sqlite")
-    judge = Judge(old, HERE, questions, place, kept)
+    new = checked_out(root)
+    judge = Judge(old, new, questions, place, kept)
     differing: list[Compared] = []
     for number, one in enumerate(judge.compared(subjects, options.jobs), 1):
         if one.differing:
@@ -67,7 +69,7 @@ def main(words: list[str]) -> int:
         for one in differing:
             print(f"{one.subject}: {', '.join(q.name for q, _, _ in one.differing)}")
     print(
-        f"{old.label} and {HERE.label}: {len(subjects):,} configs and fixtures, "
+        f"{old.label} and {new.label}: {len(subjects):,} configs and fixtures, "
         f"{len(questions)} questions, {judge.asked:,} answers asked for, {judge.known:,} kept, "
         f"{time.monotonic() - started:.0f} s: "
         + (f"{len(differing):,} differ" if differing else "the same")
@@ -99,8 +101,8 @@ def _part(text: str) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def _say_fixtures(commit: str) -> None:
-    theirs, ours = fixtures_on_one_side(commit)
+def _say_fixtures(commit: str, root: Path) -> None:
+    theirs, ours = fixtures_on_one_side(commit, root)
     for files, where in ((theirs, f"only at {commit}, not asked about"), (ours, "only here")):
         if files:
             print(f"{len(files)} files of fixtures are {where}:")

@@ -21,21 +21,23 @@ class Package:
     key: str | None = None
 
 
-#: As it is in this checkout, with what is not committed.
-HERE = Package("this checkout", ROOT)
+def checked_out(root: Path = ROOT) -> Package:
+    """As it is in a checkout, with what is not committed."""
+    return Package("this checkout", root)
 
 
-def of_commit(commit: str, room: Path) -> Package:
+def of_commit(commit: str, room: Path, root: Path = ROOT) -> Package:
     """The package of a commit, written into ``room`` unless it is there. Raises LookupError."""
     try:
-        sha = _git("rev-parse", "--verify", "--short=10", f"{commit}^{{commit}}").decode().strip()
-        tree = _git("rev-parse", f"{commit}:hfinspect").decode().strip()
+        sha = _git(root, "rev-parse", "--verify", "--short=10", f"{commit}^{{commit}}").strip()
+        tree = _git(root, "rev-parse", f"{sha}:hfinspect").strip()
     except subprocess.CalledProcessError as error:
-        raise LookupError(f"{commit!r} is no commit: {error.stderr.decode().strip()}") from None
+        why = error.stderr.decode().strip()
+        raise LookupError(f"{commit!r} is no commit with the package: {why}") from None
     place = room / tree
     if not place.exists():
         with tempfile.TemporaryDirectory(dir=room, prefix=".new-") as made:
-            content = _git("archive", sha, "hfinspect")
+            content = _bytes(root, "archive", sha, "hfinspect")
             with tarfile.open(fileobj=io.BytesIO(content)) as archive:
                 archive.extractall(Path(made) / "held", filter="data")
             try:
@@ -46,17 +48,18 @@ def of_commit(commit: str, room: Path) -> Package:
     return Package(f"{commit} ({sha})" if commit != sha else sha, place, tree)
 
 
-def fixtures_on_one_side(commit: str) -> tuple[list[str], list[str]]:
-    """Files of ``fixtures`` that only the commit has, and those that only this checkout has."""
-    theirs = set(_git("ls-tree", "-r", "--name-only", commit, "fixtures").decode().splitlines())
-    ours = set(
-        _git("ls-files", "--cached", "--others", "--exclude-standard", "fixtures")
-        .decode()
-        .splitlines()
-    )
-    ours = {name for name in ours if (ROOT / name).exists()}
+def fixtures_on_one_side(commit: str, root: Path = ROOT) -> tuple[list[str], list[str]]:
+    """Files of ``fixtures`` that only the commit has, and those that only the checkout has."""
+    held = _git(root, "ls-tree", "-r", "--name-only", commit, "fixtures")
+    seen = _git(root, "ls-files", "--cached", "--others", "--exclude-standard", "fixtures")
+    theirs = set(held.splitlines())
+    ours = {name for name in seen.splitlines() if (root / name).exists()}
     return sorted(theirs - ours), sorted(ours - theirs)
 
 
-def _git(*words: str) -> bytes:
-    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True).stdout
+def _git(root: Path, *words: str) -> str:
+    return _bytes(root, *words).decode()
+
+
+def _bytes(root: Path, *words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True).stdout

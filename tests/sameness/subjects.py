@@ -34,7 +34,7 @@ class Subject:
     a few verbs are asked."""
 
     name: str
-    write: Callable[[Path], None]
+    write: Callable[[Path], object]
     verbs: frozenset[str] | None = None
 
     @property
@@ -78,7 +78,7 @@ def _of_configs(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Subject]
             yield _unique(names, name, partial(_write_config, config))
 
 
-def _unique(names: set[str], name: str, write: Callable[[Path], None]) -> Subject:
+def _unique(names: set[str], name: str, write: Callable[[Path], object]) -> Subject:
     free = name
     number = 1
     while free in names:
