@@ -9,7 +9,8 @@ every fixture of this checkout, for the screen and as JSON, as the other commit'
 and as this checkout's does, uncommitted changes included. Exit code, standard output and standard
 error have to be equal. Prints which questions differ about which configs, equal differences
 together. What the other commit answered is kept in a temporary folder, so that the next run asks
-this checkout alone. Exit codes: 0 the same, 1 different, 2 usage.
+this checkout alone; the folder may be deleted at any time. Exit codes: 0 the same, 1 different, 2
+usage.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import argparse
 import sys
 import time
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
-from .asking import Compared, Judge, Kept, room
-from .differences import Group, grouped, shortened
+from .asking import Judge, Kept, room
+from .differences import Differences, shortened
 from .packages import ROOT, checked_out, fixtures_on_one_side, of_commit
 from .questions import QUESTIONS, chosen, names
 from .subjects import those
@@ -52,27 +54,27 @@ def main(words: list[str], root: Path = ROOT) -> int:
     kept = Kept(place / "answers.sqlite")
     new = checked_out(root)
     judge = Judge(old, new, questions, place, kept)
-    differing: list[Compared] = []
+    differences = Differences()
     for number, one in enumerate(judge.compared(subjects, options.jobs), 1):
-        if one.differing:
-            differing.append(one)
+        differences.add(one)
         if number % 100 == 0:
             print(
-                f"{number:,} of {len(subjects):,}, {len(differing):,} differ "
+                f"{number:,} of {len(subjects):,}, {len(differences.by_subject):,} differ "
                 f"({time.monotonic() - started:.0f} s)",
                 file=sys.stderr,
                 flush=True,
             )
     kept.close()
-    _show(differing, grouped(differing), options.show)
+    _show(differences, options.show)
     if options.list:
-        for one in differing:
-            print(f"{one.subject}: {', '.join(q.name for q, _, _ in one.differing)}")
+        for subject, asked in differences.by_subject.items():
+            print(f"{subject}: {', '.join(asked)}")
+    differing = len(differences.by_subject)
     print(
         f"{old.label} and {new.label}: {len(subjects):,} configs and fixtures, "
         f"{len(questions)} questions, {judge.asked:,} answers asked for, {judge.known:,} kept, "
         f"{time.monotonic() - started:.0f} s: "
-        + (f"{len(differing):,} differ" if differing else "the same")
+        + (f"{differing:,} differ" if differing else "the same")
     )
     return 1 if differing else 0
 
@@ -109,10 +111,11 @@ def _say_fixtures(commit: str, root: Path) -> None:
             print("\n".join(f"  {line}" for line in shortened(files, _FILES)))
 
 
-def _show(differing: list[Compared], groups: list[Group], count: int) -> None:
-    if not differing:
+def _show(differences: Differences, count: int) -> None:
+    groups = differences.groups
+    if not groups:
         return
-    by_question = Counter(q.name for one in differing for q, _, _ in one.differing)
+    by_question = Counter(chain.from_iterable(differences.by_subject.values()))
     for name, number in by_question.most_common():
         print(f"{name}: differs of {number:,}")
     print()

@@ -71,6 +71,7 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self.lock = threading.Lock()
         self.held = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        self.held.execute("pragma synchronous = off")  # what is lost is asked again
         self.held.execute("create table if not exists answers (key blob primary key, answer blob)")
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -55,22 +56,43 @@ def _changed(before: Sequence[str], after: Sequence[str]) -> list[str]:
     return list(islice(difflib.unified_diff(theirs, ours, lineterm="", n=1), 3, None))
 
 
-def _kind(lines: Iterable[str], subject: str) -> tuple[str, ...]:
+def _kind(lines: Iterable[str], subject: str) -> bytes:
+    """The same for lines that differ in no more than numbers, the model's name and white space."""
     called = subject.rpartition("/")[2]
     said = (line.replace(called, "MODEL") for line in lines if line[:1] in "+-")
-    return tuple(sorted({" ".join(_NUMBER.sub("N", line).split()) for line in said}))
+    kinds = sorted({" ".join(_NUMBER.sub("N", line).split()) for line in said})
+    return hashlib.sha256("\n".join(kinds).encode()).digest()
 
 
-def grouped(compared: Iterable[Compared]) -> list[Group]:
-    """The differences of all subjects, those of the most subjects first."""
-    groups: dict[tuple[str, tuple[str, ...]], Group] = {}
-    for one in compared:
+class Differences:
+    """The differences of all subjects, equal ones together. Of answers that are equal nothing is
+    kept, of others the lines of one example each."""
+
+    def __init__(self) -> None:
+        self.by_subject: dict[str, list[str]] = {}
+        self._groups: dict[tuple[str, bytes], Group] = {}
+
+    def add(self, one: Compared) -> None:
+        """What differs of one subject, if anything does."""
         for question, old, new in one.differing:
             lines = diff(old, new)
             key = question.name, _kind(lines, one.subject)
-            group = groups.setdefault(key, Group(question.name, one.subject, lines))
+            group = self._groups.setdefault(key, Group(question.name, one.subject, lines))
             group.subjects.append(one.subject)
-    return sorted(groups.values(), key=lambda group: -len(group.subjects))
+            self.by_subject.setdefault(one.subject, []).append(question.name)
+
+    @property
+    def groups(self) -> list[Group]:
+        """Those of the most subjects first."""
+        return sorted(self._groups.values(), key=lambda group: -len(group.subjects))
+
+
+def grouped(compared: Iterable[Compared]) -> list[Group]:
+    """The differences of these."""
+    differences = Differences()
+    for one in compared:
+        differences.add(one)
+    return differences.groups
 
 
 def shortened(lines: Sequence[str], count: int, width: int = 110) -> list[str]:
