@@ -35,6 +35,8 @@ class Browser(Protocol):
 
     def wait(self, expression: str) -> None: ...
 
+    def picture(self) -> str: ...
+
 
 MODELS = ROOT / "fixtures" / "models"
 #: What the real Hub shows to pages of other origins.
@@ -77,6 +79,25 @@ def sharded_llama(count: int) -> dict[str, bytes]:
     return files
 
 
+#: The least share of a frame's pixels that an answer's letters cover; a blank frame has none.
+DRAWN = 0.01
+_INK = """new Promise((done) => {
+  const picture = new Image(), canvas = document.createElement('canvas');
+  picture.onload = () => {
+    const {left, right, top, bottom} = document.getElementById('page').getBoundingClientRect();
+    const x = Math.max(left, 0) + 4, y = Math.max(top, 0) + 4;
+    canvas.width = Math.min(right, innerWidth) - 4 - x;
+    canvas.height = Math.min(bottom, innerHeight) - 4 - y;
+    const context = canvas.getContext('2d');
+    context.drawImage(picture, -x, -y);
+    const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+    const pixels = new Uint32Array(data.buffer);
+    done(pixels.reduce((sum, pixel) => sum + (pixel !== pixels[0]), 0) / pixels.length);
+  };
+  picture.src = SHOWN;
+})"""
+
+
 class AppPage:
     """The page in a browser, and the Hub that it names."""
 
@@ -117,8 +138,25 @@ class AppPage:
         """Until there is an answer, or an error."""
         self.browser.wait(
             "document.body.getAttribute('aria-busy') !== 'true' && "
-            "(!document.getElementById('page').hidden || !document.getElementById('error').hidden)"
+            "(document.getElementById('page') !== null || !document.getElementById('error').hidden)"
         )
+
+    def ink(self) -> float:
+        """The share of the frame's pixels in the window that have another colour than its corner:
+        0 for a frame that draws nothing. A picture of the window has them, so that they are what
+        a user sees."""
+        self.browser.value("document.getElementById('panel').scrollIntoView()")
+        shown = json.dumps(f"data:image/png;base64,{self.browser.picture()}")
+        return float(self.browser.value(_INK.replace("SHOWN", shown)))
+
+    def is_drawn(self) -> bool:
+        """Whether the frame shows something, once it has had time to."""
+        until = time.monotonic() + 10
+        while self.ink() < DRAWN:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
+        return True
 
     def form(self) -> Any:
         """The JSON form that the page offers for download."""

@@ -201,7 +201,11 @@ class Chromium:
         self.send("Input.dispatchKeyEvent", type="keyDown", **known, **text)
         self.send("Input.dispatchKeyEvent", type="keyUp", **known)
 
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """What the window shows, or the whole page, as PNG."""
+    def picture(self, *, whole: bool = False) -> str:
+        """What the window shows, or the whole page, as PNG in base64."""
         reply = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(reply["data"]))
+        return str(reply["data"])
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """The same as a file."""
+        path.write_bytes(base64.b64decode(self.picture(whole=whole)))

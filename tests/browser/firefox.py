@@ -115,6 +115,10 @@ class Firefox:
         reply = self.send("WebDriver:ExecuteScript", script=f"return ({expression})", args=[])
         return reply["value"]
 
+    def picture(self) -> str:
+        """What the window shows, as PNG in base64."""
+        return str(self.send("WebDriver:TakeScreenshot", full=False)["value"])
+
     def wait(self, expression: str) -> None:
         until = time.monotonic() + _PATIENCE
         while not self.value(expression):

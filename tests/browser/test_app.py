@@ -20,6 +20,7 @@ from hfinspect.web.assemble import EXAMPLES
 from ..hub_server import Fault, HubServer
 from .app_page import CORS, HAS_PYODIDE, MODELS, SMALL_LLAMA, AppPage, put_together, sharded_llama
 from .chromium import Chromium, find
+from .mistakes import answers_are_drawn
 
 AXE = os.environ.get("HFINSPECT_AXE", "")
 pytestmark = [
@@ -208,7 +209,7 @@ def test_a_page_of_another_site_can_show_it(app: App) -> None:
     inside = "document.querySelector('iframe').contentDocument"
     app.browser.wait(f"{inside}?.documentElement?.dataset.started === 'yes'")
     app.browser.value(f"{inside}.querySelector('#examples button').click()")
-    app.browser.wait(f"!{inside}.getElementById('page').hidden")
+    app.browser.wait(f"{inside}.getElementById('page') !== null")
     assert app.browser.value(f"{inside}.getElementById('wrong').textContent") == ""
     assert app.browser.console == []
 
@@ -259,3 +260,8 @@ def test_cancel_starts_anew(app: App) -> None:
     app.hub.latency = 0.0
     app.go()
     assert app.form()["parameters"] == hfinspect.predict(SMALL_LLAMA).parameters
+
+
+def test_an_answer_is_drawn_after_each_kind_of_error(app: App) -> None:
+    app.open()
+    answers_are_drawn(app, "org/llama")

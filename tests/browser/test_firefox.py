@@ -11,6 +11,7 @@ from hfinspect.web.assemble import EXAMPLES
 
 from .app_page import HAS_PYODIDE, SMALL_LLAMA, AppPage, Put, put_together, sharded_llama
 from .firefox import Firefox, find
+from .mistakes import answers_are_drawn
 
 pytestmark = [
     pytest.mark.browser,
@@ -72,3 +73,8 @@ def test_an_error_is_words(app: AppPage) -> None:
     app.go()
     assert "org/nothing" in app.text("wrong")
     assert app.text("hint")
+
+
+def test_an_answer_is_drawn_after_each_kind_of_error(app: AppPage) -> None:
+    app.open()
+    answers_are_drawn(app, "org/llama")

@@ -16,6 +16,7 @@ from ..media.test_media_in_memory import QWEN, SETTINGS
 from ..web.served import Server
 from .app_page import MODELS, SMALL_LLAMA, AppPage, sharded_llama
 from .chromium import Chromium, find
+from .mistakes import answers_are_drawn
 
 AXE = os.environ.get("HFINSPECT_AXE", "")
 pytestmark = [
@@ -205,3 +206,8 @@ def test_a_phone_scrolls_down_alone(page: Page) -> None:
     page.open(width=390)
     page.browser.wait("document.querySelectorAll('#models button').length > 5")
     assert page.browser.value("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_answer_is_drawn_after_each_kind_of_error(page: Page) -> None:
+    page.open()
+    answers_are_drawn(page, str(page.models / "mine"))

@@ -6,6 +6,7 @@ const SIZES = ["on", "context", "engine", "batch", "image", "images", "video", "
 const FIELDS = [...SIZES, "other", "set"], NUMBERS = ["batch", "images"];
 const SAVED = {html: "text/html", json: "application/json", svg: "image/svg+xml", card: "text/markdown"};
 const MAX_SHOWN = 100;  // models of the shelf at once
+const ALLOWED = "allow-scripts allow-popups allow-popups-to-escape-sandbox";  // of a page in a frame
 const base = new URL(".", document.baseURI).href;
 const settings = await (await fetch(`${base}settings.json`)).json();
 const {Answerer} = await import(settings.answerer === "server" ? "./by_server.js" : "./in_page.js");
@@ -58,7 +59,7 @@ async function show(kind) {
   if (kind === "compare" && !$("other").value.trim()) {
     $("more").open = true;
     $("other").focus();
-    $("page").hidden = $("saves").hidden = true;
+    clear();
     return fail("Compare needs another model", "type its name above and press Enter");
   }
   const asked = question(kind), key = JSON.stringify(asked), mine = ++turn;
@@ -75,13 +76,31 @@ async function show(kind) {
     note(answer.error ? "" : `answered in ${(reply.took / 1000).toFixed(reply.took < 1000 ? 2 : 1)} s`);
     if (!answer.error) answers.set(key, answer);
   }
-  $("page").hidden = $("saves").hidden = Boolean(answer.error);
-  if (answer.error) return fail(answer.error, answer.hint);
-  $("page").srcdoc = answer.html;
+  if (answer.error) {
+    clear();
+    return fail(answer.error, answer.hint);
+  }
+  draw(answer.html, `${KINDS[kind]} of ${label}`);
   if ($("panel").getBoundingClientRect().top > innerHeight * 0.75) $("tabs").scrollIntoView();
-  $("page").title = `${KINDS[kind]} of ${label}`;
   document.title = `${label}: ${KINDS[kind]} - hfinspect`;
   offer(answer);
+}
+
+// Each answer has a frame of its own: in Chromium a sandboxed frame that was once not displayed keeps
+// the height 0 for every page that follows.
+function draw(html, title) {
+  const page = document.createElement("iframe");
+  page.id = "page";
+  page.title = title;
+  page.setAttribute("sandbox", ALLOWED);
+  page.srcdoc = html;
+  $("panel").replaceChildren(page);
+  $("saves").hidden = false;
+}
+
+function clear() {
+  $("panel").replaceChildren();
+  $("saves").hidden = true;
 }
 
 function offer(answer) {
