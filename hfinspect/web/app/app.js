@@ -303,7 +303,6 @@ for (const [name, config] of Object.entries(settings.examples)) {
   $("examples").append(button, " ");
 }
 addEventListener("hashchange", follow);
-answerer.ready.then(() => { if ($("said").textContent.startsWith("Python")) note(""); });
 if (settings.answerer === "server") openShelf();
 follow();
 document.documentElement.dataset.started = "yes";

@@ -14,8 +14,6 @@ function token() {
 export class Answerer {
   constructor({base, note}) {
     Object.assign(this, {base, note, token: token(), count: 0, dropped: new Map()});
-    this.keepsToken = true;
-    this.ready = Promise.resolve();
     this.page = crypto.randomUUID();
     addEventListener("pagehide", () => this.cancel());
   }

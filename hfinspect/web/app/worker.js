@@ -1,5 +1,5 @@
 // Runs hfinspect in Pyodide: one question after the other, each answered by hfinspect.web.answering.
-let python, answering, reach, mounted = 0, prepared = false;
+let python, answering, reach, passing, prepared = false;
 let started;
 const begun = new Promise((done) => { started = done; });
 
@@ -12,14 +12,15 @@ async function inflated(url) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function begin({base, endpoint}) {
-  note("Loading Python (8 MB, once)");
+async function begin({base, endpoint, said}) {
+  note(said);
   const packed = inflated(`${base}hfinspect.bin`);
   packed.catch(() => {});  // it is awaited below, perhaps after another error
   const {loadPyodide} = await import(`${base}pyodide/pyodide.mjs`);
   const env = {HOME: "/home/pyodide"};
   if (endpoint) env.HF_ENDPOINT = endpoint;
   python = await loadPyodide({indexURL: `${base}pyodide/`, env});
+  passing = [python.ffi.PythonError, python.FS.ErrnoError];
   python.unpackArchive(await packed, "zip");
   answering = python.pyimport("hfinspect.web.answering");
   reach = answering.Reach.callKwargs({opened: answering.OpenModels()});
@@ -28,15 +29,25 @@ async function begin({base, endpoint}) {
 }
 
 // Files that were dropped are a folder whose bytes are read by slices when they are wanted.
-function mount(files) {
-  const place = `/files${mounted++}`;
+function mount(files, place) {
   python.FS.mkdirTree(place);
   const blobs = files.map(({name, file}) => ({name, data: file}));
   python.FS.mount(python.FS.filesystems.WORKERFS, {blobs}, place);
-  return place;
 }
 
-const lastLine = (error) => String(error.message || error).trim().split("\n").at(-1);
+const lastLine = (error) => String(error.message || error).trim().split("\n").at(-1).slice(0, 300);
+
+// Python goes on after an exception of its own, but for one: memory that it has taken is never given
+// back. After any other error, as of a stack that has no room left, it answers nothing more.
+const isFatal = (error) => error.type === "MemoryError" || !passing.some((kind) => error instanceof kind);
+
+function prepare() {
+  try { answering.prepare(); }
+  catch (error) { if (isFatal(error)) postMessage({fatal: lastLine(error)}); }
+}
+
+// As an error that nobody catches it reaches the page, which starts another worker.
+onmessageerror = () => { throw new Error("a message cannot be read"); };
 
 onmessage = async ({data}) => {
   if (data.begin) {
@@ -45,14 +56,18 @@ onmessage = async ({data}) => {
   }
   await begun;
   try {
-    if (data.files) return postMessage({id: data.id, place: mount(data.files)});
+    if (data.files) {
+      mount(data.files, data.place);
+      return postMessage({id: data.id});
+    }
     note(data.note || "");
     const since = performance.now();
     const answer = JSON.parse(answering.answer(JSON.stringify(data.question), reach));
     postMessage({id: data.id, answer, took: performance.now() - since, heap: python._module.HEAPU8.length});
-    if (!prepared) setTimeout(() => answering.prepare());  // for the other tabs, while it is read
+    if (!prepared) setTimeout(prepare);  // for the other tabs, while it is read
     prepared = true;
   } catch (error) {
+    if (isFatal(error)) return postMessage({id: data.id, fatal: lastLine(error)});
     postMessage({id: data.id, answer: {
       error: `a bug of hfinspect: ${lastLine(error)}`,
       hint: "please report it with what you typed",
