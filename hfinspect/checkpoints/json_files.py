@@ -3,6 +3,7 @@
 import json
 import math
 
+from ..core.nesting import MAX_CONFIG_DEPTH, NestingError, loads
 from ..errors import ConfigError
 
 #: Real ones stay below a few hundred kilobytes, even with a quantisation entry for every layer.
@@ -14,9 +15,6 @@ PIPELINE_FILE = "model_index.json"
 #: Files next to config.json that say how weights are packed; most repeat what it says.
 QUANTIZATION_FILES = ("hf_quant_config.json", "quantize_config.json")
 
-#: Deeper than any config, and shallow enough for readers that recurse.
-MAX_CONFIG_DEPTH = 64
-
 #: How transformers 5 spells floats that JSON cannot (configuration_utils.py).
 _FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
@@ -26,7 +24,7 @@ def parse_json(path: str, data: bytes) -> object:
     Infinity are accepted, the last of equal keys counts, ``{"__float__": "Infinity"}`` is that
     float. Raises ConfigError."""
     try:
-        value = json.loads(data.decode(), object_hook=_decoded_float)
+        return loads(data.decode(), MAX_CONFIG_DEPTH, object_hook=_decoded_float)
     except UnicodeDecodeError as error:
         raise ConfigError(path, f"is not UTF-8 at byte {error.start:,}") from None
     except json.JSONDecodeError as error:
@@ -34,12 +32,10 @@ def parse_json(path: str, data: bytes) -> object:
         hint = _PAGE_HINT if data.lstrip()[:1] == b"<" else None
         problem = "is empty" if not data.strip() else f"is not JSON: {error.msg}"
         raise ConfigError(path, problem, where=where, hint=hint) from None
-    except RecursionError:
-        raise ConfigError(path, "is nested too deeply") from None
+    except NestingError as error:
+        raise ConfigError(path, error.found, expected=error.expected) from None
     except ValueError:
         raise ConfigError(path, "holds a number of too many digits") from None
-    _check_depth(path, value)
-    return value
 
 
 _PAGE_HINT = "it looks like an HTML page; download it again"
@@ -49,18 +45,3 @@ def _decoded_float(item: dict[str, object]) -> object:
     if len(item) == 1 and isinstance(word := item.get("__float__"), str):
         return _FLOATS.get(word, item)
     return item
-
-
-def _check_depth(path: str, value: object) -> None:
-    level = [value]
-    for _ in range(MAX_CONFIG_DEPTH):
-        level = [inner for item in level for inner in _children(item)]
-        if not level:
-            return
-    raise ConfigError(path, "is nested too deeply", expected=f"at most {MAX_CONFIG_DEPTH} levels")
-
-
-def _children(item: object) -> list[object]:
-    if isinstance(item, dict):
-        return list(item.values())
-    return item if isinstance(item, list) else []

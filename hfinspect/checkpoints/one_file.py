@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from ..core.checkpoint import Shard, ShardIndex
+from ..core.nesting import loads
 from ..core.paths import why_unsafe
 from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError
@@ -145,7 +146,7 @@ def _unsafe_shards(data: bytes) -> tuple[tuple[str, str], ...]:
 
 
 def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
-    content = json.loads(data)
+    content = loads(data)
     content["weight_map"] = {
         name: shard
         for name, shard in content["weight_map"].items()

@@ -172,9 +172,8 @@ def audit(
 
 def _baseline(path: Path | None) -> Counter[FindingKey]:
     """The findings of an earlier audit. Raises UsageError where the file is none."""
-    import json
-
     from ..auditing.baseline import MAX_BASELINE, known_findings
+    from ..core.nesting import NestingError, loads
     from ..errors import UsageError
 
     if path is None:
@@ -184,14 +183,16 @@ def _baseline(path: Path | None) -> Counter[FindingKey]:
             data = file.read(MAX_BASELINE + 1)
         if len(data) > MAX_BASELINE:
             raise UsageError(f"--baseline {path}", f"has more than {MAX_BASELINE:,} bytes")
-        return known_findings(str(path), json.loads(data))
+        return known_findings(str(path), loads(data))
     except OSError as error:
         raise UsageError(
             f"--baseline {path}",
             f"cannot be read: {error.strerror or error}",
             hint=f"hfinspect audit TARGET -f json -o {path} creates one",
         ) from None
-    except (ValueError, RecursionError):
+    except NestingError as error:
+        raise UsageError(f"--baseline {path}", error.found, expected=error.expected) from None
+    except ValueError:
         raise UsageError(f"--baseline {path}", "is not JSON") from None
 
 

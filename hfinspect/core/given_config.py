@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..errors import ConfigError, UsageError
 from .config import ModelConfig
+from .nesting import MAX_CONFIG_DEPTH, NestingError, check_value
 
 
 @runtime_checkable
@@ -29,7 +30,8 @@ _MAX_BITS = 14_280
 def config_given(target: object) -> Mapping[str, Any] | None:
     """The config that a target itself is, as a mapping; None for what names a place.
 
-    Raises UsageError for an object whose ``to_dict`` gives no mapping.
+    Raises UsageError for an object whose ``to_dict`` gives no mapping, ConfigError for numbers and
+    nesting that no config.json has.
     """
     if isinstance(target, ModelConfig):
         return target.values
@@ -41,6 +43,10 @@ def config_given(target: object) -> Mapping[str, Any] | None:
         raise UsageError(
             f"the config of a {name}", "is not a mapping", expected="to_dict of a config"
         )
+    try:
+        check_value(values, MAX_CONFIG_DEPTH)
+    except NestingError as error:
+        raise ConfigError("the config", error.found, expected=error.expected) from None
     _check_digits(values)
     return values
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
+from .nesting import MAX_CONFIG_DEPTH, NestingError, check_value, loads
 
 #: Rule of the finding about a change that makes no difference.
 WITHOUT_EFFECT = "override-without-effect"
@@ -67,13 +68,14 @@ def _shown(value: object) -> str:
 def applied(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """A copy of ``config`` with dotted keys replaced; ``config`` itself is left alone.
 
-    Raises UsageError where a dotted key runs through something that is no object.
+    Raises UsageError where a dotted key runs through something that is no object, or too deep.
     """
     if not overrides:
         return config
     result = dict(config)
     for dotted, value in overrides.items():
         *path, last = dotted.split(".")
+        _check_levels(dotted, 1 + len(path), value)
         place = result
         for key in path:
             inner = place.get(key)
@@ -85,6 +87,20 @@ def applied(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> M
             place = place[key]
         place[last] = value
     return result
+
+
+def _check_levels(dotted: str, above: int, value: object) -> None:
+    """``above`` objects enclose the value."""
+    if above > MAX_CONFIG_DEPTH:
+        raise _too_deep(dotted, NestingError(above, MAX_CONFIG_DEPTH))
+    try:
+        check_value(value, MAX_CONFIG_DEPTH - above)
+    except NestingError as error:
+        raise _too_deep(dotted, error) from None
+
+
+def _too_deep(dotted: str, error: NestingError) -> UsageError:
+    return UsageError(f"override {dotted[:_LONGEST]}", error.found, expected=error.expected)
 
 
 def value_at(config: Mapping[str, Any], dotted: str) -> Any:
@@ -99,7 +115,7 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
     """``["num_hidden_layers=1", "text_config.vocab_size=30000"]`` as a mapping.
 
     Values are JSON where they parse as JSON (which has neither NaN nor Infinity), else strings.
-    Raises UsageError.
+    Raises UsageError, also for a value that is nested too deeply.
     """
     overrides: dict[str, Any] = {}
     for text in assignments:
@@ -108,8 +124,10 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
         if not equals or not all(key.split(".")):
             raise UsageError(f"override {text!r}", "is malformed", expected="key=value")
         try:
-            overrides[key] = json.loads(value, parse_constant=_no_number)
-        except (ValueError, RecursionError):
+            overrides[key] = loads(value, MAX_CONFIG_DEPTH, parse_constant=_no_number)
+        except NestingError as error:
+            raise _too_deep(key, error) from None
+        except ValueError:
             overrides[key] = value
     return overrides
 

@@ -13,9 +13,7 @@ import math
 import re
 
 from ..core.collector import collector_paused
-
-#: serde_json counts down from 128 and refuses at zero, so 127 containers may enclose each other.
-MAX_NESTING = 127
+from ..core.nesting import MAX_NESTING, NestingError, check_text
 
 #: Headers longer than this are looked at for bombs before they are decoded. Below it the worst
 #: case of one small Python object for every other byte is bearable.
@@ -41,10 +39,12 @@ def decode_pairs(data: bytes) -> object:
     """The value of a JSON text in UTF-8: objects as tuples of (key, value), arrays as lists.
 
     Raises StrictJsonError with the rules ``utf8``, ``not-json``, ``nesting``, ``too-many-values``.
-    Nesting is only bounded by the interpreter here: call ``check_values`` on what is not of the
-    expected form.
     """
     check_density(data)
+    try:
+        check_text(data, MAX_NESTING)
+    except NestingError as error:
+        raise StrictJsonError("nesting", str(error)) from None
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -58,8 +58,8 @@ def decode_pairs(data: bytes) -> object:
             check_values(value)
     except StrictJsonError:
         raise
-    except RecursionError:
-        raise StrictJsonError("nesting", f"is nested deeper than {MAX_NESTING}") from None
+    except RecursionError:  # the caller has used up the stack
+        raise StrictJsonError("nesting", "is nested deeper than the stack that is left") from None
     except json.JSONDecodeError as error:
         what = f"is not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos:,}"
         raise StrictJsonError("not-json", what) from None

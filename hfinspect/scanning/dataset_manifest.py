@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ..core.nesting import loads
 from ..errors import UnreadableError, UsageError
 from ..sources.hub.search import BEGIN, MAX_CURSOR, ListPlace
 
@@ -78,8 +79,8 @@ def read_manifest(path: Path) -> Manifest | None:
     try:
         if len(data) > MAX_BYTES:
             raise ValueError("too long")
-        return _manifest(json.loads(data))
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return _manifest(loads(data))
+    except (ValueError, TypeError, KeyError):
         raise UsageError(
             str(path),
             "is not the manifest of a scan",

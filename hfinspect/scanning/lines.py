@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from ..core.nesting import loads
 from ..reports.csv import plain
 from .rows import ScanRow, ScanValue, types_of
 
@@ -38,7 +39,7 @@ class JsonLines:
         return json.dumps(row)
 
     def row(self, line: str, columns: Sequence[str]) -> ScanRow:
-        value = json.loads(line)
+        value = loads(line)
         if not isinstance(value, dict) or tuple(value) != tuple(columns):
             raise ValueError("another row")
         return value

@@ -1,12 +1,12 @@
 """Rows of a finished scan, read as they are needed: JSON lines, CSV, Parquet, a folder of parts."""
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ..core.nesting import loads
 from ..errors import EntryNotFoundError, UnreadableError, UsageError
 from . import parquet
 from .dataset_manifest import read_manifest
@@ -136,8 +136,8 @@ def _cut_line(number: int) -> str:
 
 def _json_row(path: Path, number: int, raw: bytes) -> ScanRow:
     try:
-        row = json.loads(raw)
-    except (ValueError, RecursionError):
+        row = loads(raw)
+    except ValueError:
         row = None
     if not isinstance(row, dict) or not _is_row(row):
         raise _not_rows(path, f"line {number} is not a row")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from ..core.hub_info import HubInfo
+from ..core.nesting import loads
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
 from .header_cache import HeaderCache
@@ -97,7 +98,7 @@ class KnownList(NamedTuple):
         """What ``pack`` made; None where there is nothing, or something else, as another version
         may have kept: it is requested again."""
         try:
-            content = json.loads(packed or b"null")
+            content = loads(packed or b"null")
             hub = content.get("hub")  # not there in what earlier versions kept
             return cls(
                 _text(content["commit"]),
@@ -105,7 +106,7 @@ class KnownList(NamedTuple):
                 None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
                 content.get("public") is True,
             )
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except (ValueError, TypeError, LookupError, AttributeError):
             return None
 
 

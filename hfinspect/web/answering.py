@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..core.nesting import loads
 from ..core.overrides import parse_overrides
 from ..core.text import clean, of_type
 from ..errors import HfinspectError, UsageError
@@ -107,8 +108,8 @@ def _question(text: str) -> dict[str, Any]:
     if len(text) > MAX_QUESTION:
         raise UsageError("the question", "is too long", expected=f"{MAX_QUESTION:,} characters")
     try:
-        question = json.loads(text)
-    except (ValueError, RecursionError):
+        question = loads(text)
+    except ValueError:
         question = None
     if not isinstance(question, dict):
         raise UsageError("the question", "is not a JSON object")

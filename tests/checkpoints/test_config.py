@@ -54,9 +54,12 @@ def test_floats_that_json_lacks_are_read_in_both_spellings(tmp_path: Path) -> No
         (b"<!DOCTYPE html>", "is not JSON"),
         (b'{"a":1,}', r"is not JSON: .* \(line 1, column \d+\)"),
         (b'{"a":"\xff"}', "is not UTF-8 at byte 6"),
-        (b'{"a":' + b"[" * 100 + b"]" * 100 + b"}", "is nested too deeply, expected at most 64"),
-        (b"[" * 1_000_000, "is nested too deeply"),
-        (b'{"a":' * 500_000, "is nested too deeply"),
+        (
+            b'{"a":' + b"[" * 100 + b"]" * 100 + b"}",
+            "is nested 101 levels deep, expected at most 64 levels",
+        ),
+        (b"[" * 1_000_000, "is nested 1,000,000 levels deep"),
+        (b'{"a":' * 500_000, "is nested 500,000 levels deep"),
         (b'{"a":' + b"9" * 5000 + b"}", "too many digits"),
     ],
 )

@@ -6,8 +6,7 @@ Source: torchao/prototype/safetensors. Version 0.14 has ``weight:qdata`` and ``w
 torchao tensors in pickled checkpoints come as ``weight.<part>`` and are not unpacked.
 """
 
-import json
-
+from ...core.nesting import loads
 from ...core.tensor import StoredTensor
 from ..labels.by_name import labels_of
 from .declared import Declared
@@ -97,8 +96,8 @@ def _entry(text: object) -> tuple[str, int | None]:
     if not isinstance(text, str) or len(text) > _MAX_ENTRY:
         return "", None
     try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError):
+        entry = loads(text)
+    except ValueError:
         return "", None
     kind = entry.get("_type") if isinstance(entry, dict) else None
     data = entry.get("_data") if isinstance(entry, dict) else None

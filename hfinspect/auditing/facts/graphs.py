@@ -5,10 +5,10 @@ TensorFlow: core/protobuf/saved_model.proto, meta_graph.proto, core/framework/gr
 function.proto, node_def.proto. Keras: keras/src/saving/serialization_lib.py.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 
+from ...core.nesting import loads
 from ...core.paths import why_unsafe
 from ...errors import FormatError, HfinspectError
 from ...formats.base import BytesReader, Reader
@@ -162,7 +162,7 @@ def keras_text_gadgets(path: str, text: bytes) -> list[Gadget]:
 def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
     text = value.decode("utf-8", "backslashreplace")
     try:
-        name = str(json.loads(text, strict=False))
+        name = str(loads(text, strict=False))
     except ValueError:
         name = text
     if key == b"function_type" and name == "lambda":

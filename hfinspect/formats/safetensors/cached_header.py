@@ -19,6 +19,7 @@ from operator import and_, rshift
 from typing import Any, Final, NamedTuple
 
 from ...core.checkpoint import Finding
+from ...core.nesting import loads
 from ...core.stored_tensors import (
     NUMBER_BITS,
     StoredKind,
@@ -89,7 +90,7 @@ def unpack_headers(data: bytes) -> list[CachedHeader] | None:
     """What ``pack_headers`` made; None of anything else."""
     try:
         return list(_headers(data))
-    except (_BrokenError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
+    except (_BrokenError, ValueError, TypeError, LookupError, ArithmeticError):
         return None
     except struct.error:
         return None
@@ -100,7 +101,7 @@ def _headers(data: bytes) -> Iterator[CachedHeader]:
     at = _LENGTH.size + length
     text = data[_LENGTH.size : at]
     _need(len(text) == length)
-    content = json.loads(text)
+    content = loads(text)
     _need(content["version"] == VERSION and content["order"] == sys.byteorder)
     for one in content["headers"]:
         arrays = []

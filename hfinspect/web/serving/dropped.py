@@ -5,7 +5,6 @@ The page keeps one request open (``next_part``) while it waits for an answer; th
 the last part and takes the next order back.
 """
 
-import json
 import secrets
 import threading
 import time
@@ -13,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from ...core.nesting import loads
 from ...core.paths import why_unsafe
 from ...core.refs import Origin
 from ...errors import EntryNotFoundError, HfinspectError, LimitError, UnreadableError, UsageError
@@ -212,8 +212,8 @@ class Drops:
 def _sizes(body: bytes) -> dict[str, int]:
     """``[{"name": "a/b", "size": 1}, ...]`` -> ``{"a/b": 1}``."""
     try:
-        listing = json.loads(body)
-    except (ValueError, RecursionError):
+        listing = loads(body)
+    except ValueError:
         listing = None
     if not isinstance(listing, list) or len(listing) > MAX_FILES:
         raise UsageError("the dropped files", "are not a list", expected=f"at most {MAX_FILES:,}")

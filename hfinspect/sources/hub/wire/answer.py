@@ -4,7 +4,6 @@ Everything here assumes that the other side may be broken or hostile: bodies are
 are checked against what was asked, and what is inflated is inflated in pieces.
 """
 
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from ....core.collector import collector_paused
+from ....core.nesting import NestingError, loads
 from ....core.text import clean
 
 #: Inflated at most this much at a time, so that a gzip bomb is noticed by the caller's limit.
@@ -291,6 +291,8 @@ def parse_json(data: bytes) -> object:
     """Parsed JSON; BrokenAnswerError if it is none."""
     try:
         with collector_paused():
-            return json.loads(data)
-    except (ValueError, RecursionError) as error:
+            return loads(data)
+    except NestingError as error:
+        raise BrokenAnswerError(f"answered JSON that {error}") from error
+    except ValueError as error:
         raise BrokenAnswerError("answered something that is not JSON") from error
