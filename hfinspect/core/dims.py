@@ -10,7 +10,13 @@ tracked (+, -, *, exact //); anything else gives a plain int, which then shows a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
+
+#: Levels of an expression: a sum of more numbers, one a layer say, is known by its value alone.
+#: Nobody reads such a sum, and whatever follows it recurses: taking apart one of 10,000 levels ends
+#: a page's Python.
+MAX_EXPRESSION: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,12 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``left op right`` with op one of ``+ - * //``."""
+    """``left op right`` with op one of ``+ - * //``; ``levels`` of these are in each other."""
 
     op: str
     left: Expr
     right: Expr
+    levels: int = field(default=1, compare=False, repr=False)
 
     def __str__(self) -> str:
         left = str(self.left)
@@ -113,42 +120,42 @@ class Dim(int):
     def __add__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(self) + int(other), Binary("+", self.expr, expr_of(other)))
+        return _dim(int(self) + int(other), "+", self.expr, expr_of(other))
 
     def __radd__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(other) + int(self), Binary("+", expr_of(other), self.expr))
+        return _dim(int(other) + int(self), "+", expr_of(other), self.expr)
 
     def __sub__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(self) - int(other), Binary("-", self.expr, expr_of(other)))
+        return _dim(int(self) - int(other), "-", self.expr, expr_of(other))
 
     def __rsub__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(other) - int(self), Binary("-", expr_of(other), self.expr))
+        return _dim(int(other) - int(self), "-", expr_of(other), self.expr)
 
     def __mul__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(self) * int(other), Binary("*", self.expr, expr_of(other)))
+        return _dim(int(self) * int(other), "*", self.expr, expr_of(other))
 
     def __rmul__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(other) * int(self), Binary("*", expr_of(other), self.expr))
+        return _dim(int(other) * int(self), "*", expr_of(other), self.expr)
 
     def __floordiv__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(self) // int(other), Binary("//", self.expr, expr_of(other)))
+        return _dim(int(self) // int(other), "//", self.expr, expr_of(other))
 
     def __rfloordiv__(self, other: int) -> Dim:
         if not isinstance(other, int):
             return NotImplemented  # a float makes a plain float
-        return Dim(int(other) // int(self), Binary("//", expr_of(other), self.expr))
+        return _dim(int(other) // int(self), "//", expr_of(other), self.expr)
 
     def __repr__(self) -> str:
         # A Dim is shown and serialised as the number it is.
@@ -156,6 +163,15 @@ class Dim(int):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Dim, (int(self), self.expr))
+
+
+def _dim(value: int, op: str, left: Expr, right: Expr) -> Dim:
+    levels = 1 + max(_levels(left), _levels(right))
+    return Dim(value, Binary(op, left, right, levels) if levels <= MAX_EXPRESSION else None)
+
+
+def _levels(expr: Expr) -> int:
+    return expr.levels if isinstance(expr, Binary) else 0
 
 
 def expr_of(value: int) -> Expr:

@@ -148,10 +148,7 @@ def of_shape(shape: Sequence[int]) -> Polynomial:
 
 def of_size(size: int) -> Polynomial:
     """One dimension. Where its expression does not come to its value, the plain number."""
-    try:
-        polynomial = _of_expr(expr_of(size))
-    except RecursionError:  # a sum over thousands of entries of a list: nobody reads that
-        return number(int(size))
+    polynomial = _of_expr(expr_of(size))
     return (
         polynomial
         if polynomial is not None and polynomial.value == int(size)

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.dims import Constant, Dim, Expr, Symbol, expr_of, named, symbols
+from hfinspect.core.dims import (
+    MAX_EXPRESSION,
+    Binary,
+    Constant,
+    Dim,
+    Expr,
+    Symbol,
+    expr_of,
+    named,
+    symbols,
+)
 
 SIZES = st.integers(1, 2**40)
 BY_SIGN = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}
@@ -120,3 +130,18 @@ def test_a_named_quantity_is_a_symbol_of_its_own() -> None:
     assert list(symbols((dim * 2).expr)) == [
         Symbol("intermediate_size", "two thirds of 4·hidden_size, rounded up to 256", 11008)
     ]
+
+
+def test_a_sum_over_ten_thousand_layers_stays_shallow() -> None:
+    # Nothing that follows an expression, taking it apart included, may need 10,000 frames.
+    width = Dim(3, "width")
+    total = sum((width for _ in range(10_000)), Dim(0))
+    deep = 0
+    expr = total.expr
+    while isinstance(expr, Binary):
+        deep = deep + 1
+        expr = expr.left
+    assert total == 30_000
+    assert deep <= MAX_EXPRESSION
+    assert eval(str(total.expr), {"width": 3}) == 30_000
+    assert hash(total.expr) == hash(total.expr)
