@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from ..core.progress import Progress
+from ..core.progress import Progress, told
 from ..core.text import byte_size, clean
+from .streams import complain
 
 #: Seconds before anything is shown, and between two states.
 _FIRST: Final = 1.0
@@ -31,16 +32,22 @@ def reading_line(
     """A progress that is shown on standard error if that is a terminal, after a second.
 
     ``targets`` are what the command was given, ``what`` is read of them (all, if empty). None where
-    nothing is shown.
+    nothing is shown. What takes long and is no reading is said in a line that stays, on any
+    standard error; neither with --quiet.
     """
-    if QUIET or sys.stderr is None or not sys.stderr.isatty():
+    if QUIET:
         yield None
+        return
+    if sys.stderr is None or not sys.stderr.isatty():
+        with told(complain):
+            yield None
         return
     line = _ReadingLine(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
     with suppress(RuntimeError):  # no thread can start: the line stays away
         threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
     try:
-        yield line.report
+        with told(line.tell):
+            yield line.report
     finally:
         line.end()
 
@@ -80,6 +87,15 @@ class _ReadingLine:
             self._text = f"reading {what} {done:,}/{total:,}"
         else:
             self._text = f"requesting from the Hub: {total:,} {what}"
+
+    def tell(self, text: str) -> None:
+        """A line that stays, above this one."""
+        with self._lock:
+            blank = " " * min(len(self._shown), self._width())
+            sys.stderr.write(f"\r{blank}\r" if blank else "")
+            self._shown = ""
+            complain(text)
+        self._text = text.partition(",")[0]
 
     def run(self) -> None:
         begun = time.monotonic()

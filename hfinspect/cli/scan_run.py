@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from ..core.progress import Listener, told
 from ..errors import UnreadableError
 from ..reports.registry import ROW_DOCUMENTS
 from ..scanning import parquet
@@ -34,7 +35,12 @@ def execute(plan: ScanPlan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
     tally = Tally(plan.most_failures)
     plan = _with_fewer_jobs(plan)
-    with _locked(plan), _interruptible(plan, tally), executor_of(plan.dask) as executor:
+    with (
+        _locked(plan),
+        _interruptible(plan, tally),
+        told(_once(plan.say)),
+        executor_of(plan.dask) as executor,
+    ):
         plan.check_output()
         if plan.format_ in ROW_DOCUMENTS:
             _as_document(plan, job, executor, tally)
@@ -54,6 +60,18 @@ def execute(plan: ScanPlan, job: Job) -> bool:
     if tally.enough:
         plan.say(f"stopped after {tally.failures:,} failed")
     return tally.any_failed
+
+
+def _once(say: Listener) -> Listener:
+    """The first remark alone: the next thousand models take as long as the first."""
+    rest = iter((say,))
+
+    def tell(text: str) -> None:
+        for first in rest:
+            first(text)
+            break
+
+    return tell
 
 
 def _with_fewer_jobs(plan: ScanPlan) -> ScanPlan:

@@ -1,7 +1,8 @@
 """How far a long reading has come, for whoever wants to show it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -65,3 +66,24 @@ def joined(progress: Progress, parts: int) -> list[Progress]:
         return report
 
     return [one(part) for part in range(parts)]
+
+
+#: Who is told of what takes long and is no reading, in one sentence, before it begins.
+Listener: TypeAlias = Callable[[str], None]
+_LISTENERS: list[Listener] = []
+
+
+@contextmanager
+def told(listener: Listener) -> Iterator[None]:
+    """Within the block ``listener`` is called, from any thread; without one nothing is said."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+
+
+def tell(text: str) -> None:
+    """Tell whoever listens, the innermost alone."""
+    if _LISTENERS:
+        _LISTENERS[-1](text)

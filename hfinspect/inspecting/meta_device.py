@@ -1,26 +1,42 @@
 """Model types outside the catalog, built by transformers on the meta device.
 
 Needs the extra ``hfinspect[transformers]``.  Only classes that transformers itself ships are
-built, by exact name; ``auto_map`` is dropped and no code of a repo is ever imported.  The tensors
-are those that ``save_pretrained`` would write; labels come from their names.
+built, by exact name, from a config in which nothing is left to load (``loading_keys``), in a
+process of their own without network, token and home (``meta_process``).  The tensors are those that
+``save_pretrained`` would write; labels come from their names.
 """
 
-import warnings
+import json
+import sys
+import threading
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 from ..analysis.labels.by_name import labels_of, layer_of
 from ..analysis.labels.context import labeller
 from ..core.components import Role
 from ..core.config import ModelConfig
+from ..core.progress import tell
+from ..core.text import clean
 from ..errors import ConfigError, UnknownArchitectureError
 from ..trees.modules import Layers, Module, ModuleList, Parameter
 from ..trees.prediction import Prediction, config_dtype
+from .loading_keys import harmless
+from .meta_answer import Answer, Built, Exhausted, Refused, Unknown, parsed
+
+#: Answers that are kept: a config is asked for several times where keys of it are changed.
+_KEPT: Final = 32
+#: One process at a time, as each takes most of a gigabyte.
+_ALONE: Final = threading.Lock()
 
 
 def available() -> bool:
-    """Whether transformers and torch are installed; neither is imported to know."""
+    """Whether transformers and torch are installed, neither of which is imported to know, and
+    another process can be started."""
+    if sys.platform == "emscripten" or not sys.executable:
+        return False
     return find_spec("transformers") is not None and find_spec("torch") is not None
 
 
@@ -28,95 +44,67 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
     """The prediction for a config that the catalog refused with ``unknown``.
 
     Raises ``unknown`` itself if transformers has no such class either, ConfigError if it refuses
-    the config.
+    the config or that names something to be loaded, LimitError if it takes too long or too much.
     """
-    import torch
-    import transformers
-
-    cls = _model_class(transformers, config)
-    if cls is None:
-        raise unknown
-    plain = {k: v for k, v in config.items() if k not in ("auto_map", "quantization_config")}
-    verbosity = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()
     try:
-        with warnings.catch_warnings(), torch.device("meta"):
-            warnings.simplefilter("ignore")
-            built = cls.config_class.from_dict(plain)
-            model = cls._from_config(built)
-            root = _tree(cls.__name__, model, _saved(model))
-    except Exception as error:  # transformers raises whatever its classes raise
-        message = f"{type(error).__name__}: {error}"[:300]
-        version = transformers.__version__
-        refusal = f"is refused by transformers {version}: {message}"
-        raise ConfigError("config.json", refusal) from None
-    finally:
-        transformers.logging.set_verbosity(verbosity)
+        text = json.dumps(harmless(config))
+    except (TypeError, ValueError, RecursionError):
+        raise ConfigError("config.json", "holds values that JSON does not have") from None
+    with _ALONE:
+        answer = _answer(text)
+    if isinstance(answer, Unknown):
+        raise unknown
+    if isinstance(answer, Refused):
+        refusal = f"is refused by transformers {answer.version}: {answer.why}"
+        raise ConfigError("config.json", refusal)
     return Prediction(
-        model_type=str(getattr(built, "model_type", "")) or None,
-        architecture=cls.__name__,
-        root=root,
+        model_type=answer.model_type or None,
+        architecture=answer.architecture,
+        root=_tree(answer),
         dtype=config_dtype(ModelConfig(config)),
-        because=f"built by transformers {transformers.__version__}: the catalog does not know it",
+        because=f"built by transformers {answer.version}: the catalog does not know it",
     )
 
 
-def _model_class(transformers: Any, config: Mapping[str, Any]) -> Any:
-    """A model class of transformers' own namespace, or None: the one that config.json names, and
-    only where it names none the one that AutoModel would build."""
-    from transformers import AutoConfig, AutoModel
+@lru_cache(_KEPT)
+def _answer(text: str) -> Built | Refused | Unknown:
+    """What transformers makes of a config. Raises LimitError and ConfigError, which are not
+    kept."""
+    from . import meta_process
 
-    classes = config.get("architectures")
-    name = classes[0] if isinstance(classes, list) and classes else None
-    if name is not None:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-            return None
-        cls = getattr(transformers, name, None)
-        known = isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)
-        return cls if known else None
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str):
-        return None
+    config = json.loads(text)
+    tell(
+        f"building {_subject(config)} with transformers, in a process without network: "
+        "some ten seconds, up to 800 MB of memory"
+    )
     try:
-        config_class = type(AutoConfig.for_model(model_type))
-        return AutoModel._model_mapping[config_class]
-    except (KeyError, ValueError):
-        return None
+        answer: Answer = parsed(meta_process.answer_to(config))
+    except OSError as error:
+        why = clean(error.strerror or str(error))
+        raise ConfigError(
+            "config.json", f"could not be built: no process can be started: {why}"
+        ) from None
+    if isinstance(answer, Exhausted):
+        raise meta_process.exhausted()
+    return answer
 
 
-def _saved(model: Any) -> dict[str, tuple[tuple[int, ...], bool]]:
-    """Name -> (shape, is a parameter) of what save_pretrained writes."""
-    from transformers.core_model_loading import revert_weight_conversion
-
-    state = model.state_dict()
-    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    for name in (*(model._keys_to_ignore_on_save or ()), *model.all_tied_weights_keys):
-        state.pop(name, None)
-    buffers = {name for name in state if name not in parameters}
-    written = revert_weight_conversion(model, state)
-    return {  # an index keeps no name of its own where names are converted, but its dtype
-        name: (tuple(t.shape), name not in buffers and t.is_floating_point())
-        for name, t in written.items()
-    }
+def _subject(config: Mapping[str, Any]) -> str:
+    classes = config.get("architectures")
+    name = classes[0] if isinstance(classes, list) and classes else config.get("model_type")
+    return clean(str(name), 100)
 
 
-def _tree(
-    class_name: str, model: Any, tensors: Mapping[str, tuple[tuple[int, ...], bool]]
-) -> Module:
-    classes = {name: type(module).__name__ for name, module in model.named_modules()}
+def _tree(built: Built) -> Module:
     root: dict[str, Any] = {}
-    labels_in = labeller((name, shape) for name, (shape, _) in tensors.items())
-    stacks = {layer_of(name, labels_in(name))[0] for name in tensors}
-    for name, (shape, is_parameter) in tensors.items():
+    labels_in = labeller((name, shape) for name, (shape, _) in built.tensors.items())
+    stacks = {layer_of(name, labels_in(name))[0] for name in built.tensors}
+    for name, (shape, is_parameter) in built.tensors.items():
         role = Role.PARAMETER if is_parameter else Role.BUFFER
         _put(root, name, Parameter(shape, role=role, component=labels_in(name).component))
-    tied = dict(model.all_tied_weights_keys)
-    # A name may stand for a buffer too: that of Fourier features in PE's audio model.
-    state = model.state_dict() if tied else {}
-    for name, keeper in tied.items():
-        shape = tuple(state[keeper].shape)
+    for name, (keeper, shape) in built.tied.items():
         _put(root, name, Parameter(shape, tied_to=keeper, component=labels_in(name).component))
-    return _module(class_name, "", root, classes, stacks)
+    return _module(built.architecture, "", root, built.modules, stacks)
 
 
 def _put(root: dict[str, Any], name: str, leaf: Parameter) -> None:

@@ -11,6 +11,7 @@ from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
 from ..core.refs import Origin
 from ..errors import ConfigError, HfinspectError, UsageError
 from ..trees.prediction import Prediction
+from ..trees.prediction import predict as predict_from_catalog
 from .build import Inspected, from_prediction
 from .config_alone import predict
 
@@ -88,7 +89,7 @@ def inspect_config(
 
 def _names_read(config: Mapping[str, Any]) -> set[tuple[str, ...]]:
     with keys_read() as keys, suppress(HfinspectError):  # what was read before it, is known
-        predict(config)
+        predict_from_catalog(config)  # of another class nobody knows what it reads
     return keys
 
 

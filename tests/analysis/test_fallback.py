@@ -6,6 +6,8 @@ import pytest
 
 from hfinspect.errors import ConfigError, UnknownArchitectureError
 from hfinspect.inspecting import meta_device as fallback
+from hfinspect.inspecting.meta_answer import Built
+from hfinspect.inspecting.meta_child import tied
 from hfinspect.trees.prediction import predict
 
 UNKNOWN = UnknownArchitectureError("model_type 'x'", "is not in the catalog")
@@ -76,14 +78,20 @@ class _TiesABuffer:
     def __init__(self) -> None:
         self.all_tied_weights_keys = {"left.bands": "right.bands"}
 
-    def named_modules(self) -> list[tuple[str, object]]:
-        return []
-
     def state_dict(self) -> dict[str, _Shape]:
         return {"right.bands": _Shape()}
 
 
 def test_a_tied_buffer_has_the_shape_of_the_one_that_is_kept() -> None:
-    root = fallback._tree("Model", _TiesABuffer(), {"right.bands": ((4, 2), False)})
+    assert tied(_TiesABuffer()) == [("left.bands", "right.bands", [4, 2])]
+    built = Built(
+        architecture="Model",
+        model_type="",
+        version="5",
+        tensors={"right.bands": ((4, 2), False)},
+        tied={"left.bands": ("right.bands", (4, 2))},
+        modules={},
+    )
+    root = fallback._tree(built)
     assert root.inside("left").tensor("bands").tied_to == "right.bands"
     assert tuple(root.inside("left").tensor("bands").shape) == (4, 2)

@@ -1,0 +1,140 @@
+"""Configs that would have transformers or timm ask the Hub, next to a Hub that counts.
+
+Needs torch, transformers, timm and its torchvision.  Each config is shown to the program, which
+refuses it by name, and then to the process that builds classes as if nothing had refused it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..cli.program import ROOT, Result, process
+from ..hub_server import HubServer
+
+pytestmark = pytest.mark.oracle
+
+TOKEN = "hf_reader"
+
+#: Type, then the keys that name something to be loaded.
+HOSTILE: dict[str, dict[str, Any]] = {
+    "a repo for a backbone": {"model_type": "dpt", "backbone": "someone/evil"},
+    "a repo by timm's prefix": {
+        "model_type": "upernet",
+        "backbone": "hf-hub:someone/evil",
+        "use_timm_backbone": True,
+        "use_pretrained_backbone": True,
+    },
+    "timm's backbone": {
+        "model_type": "timm_backbone",
+        "architectures": ["TimmBackbone"],
+        "backbone": "hf_hub:someone/evil",
+    },
+    "in a section": {
+        "model_type": "perception_lm",
+        "vision_config": {"model_type": "timm_wrapper", "architecture": "hf-hub:someone/evil"},
+    },
+    "a kernel": {
+        "model_type": "perception_lm",
+        "text_config": {"model_type": "llama", "_attn_implementation": "someone/evil"},
+    },
+}
+#: What the program is shown and the process alone would only do with more installed.
+CLASSES = {"dpt": "DPTForDepthEstimation", "upernet": "UperNetForSemanticSegmentation"}
+
+#: The process without the checks before it.
+UNCHECKED = """
+import json, sys
+from hfinspect.inspecting import meta_process
+print(meta_process.answer_to(json.loads(sys.argv[1])).decode())
+"""
+#: What a client does who is not kept from it.
+CONTROL = "import huggingface_hub; print(huggingface_hub.HfApi().repo_exists('someone/evil'))"
+
+
+def evil(hub: HubServer) -> None:
+    """The repo is there and worth loading, as far as a config goes."""
+    config = {"architecture": "resnet18", "model_type": "resnet", "num_classes": 10}
+    hub.add("someone/evil", {"config.json": json.dumps(config).encode()})
+
+
+def python(hub: HubServer, home: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", *arguments],
+        env={**hub.env(home, TOKEN), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def shown(hub: HubServer, home: Path, config: dict[str, Any]) -> Result:
+    folder = home / "model"
+    folder.mkdir()
+    name = CLASSES.get(config["model_type"])
+    whole = {**config, "architectures": [name]} if name else config
+    (folder / "config.json").write_text(json.dumps(whole))
+    return process("inspect", folder, env=hub.env(home, TOKEN))
+
+
+def test_a_client_that_nobody_keeps_from_it_sends_the_token(hub: HubServer, tmp_path: Path) -> None:
+    evil(hub)
+    assert python(hub, tmp_path, CONTROL) == "True"
+    [request] = hub.meter.requests
+    assert request.headers["authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_config_is_refused_by_name(case: str, hub: HubServer, tmp_path: Path) -> None:
+    evil(hub)
+    result = shown(hub, tmp_path, HOSTILE[case])
+    assert hub.meter.requests == []
+    assert result.code == 4, result.err
+    assert "config key " in result.err and "someone/evil" in result.err
+    assert "building" not in result.err
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_the_process_asks_nobody_either(case: str, hub: HubServer, tmp_path: Path) -> None:
+    evil(hub)
+    answer = json.loads(python(hub, tmp_path, UNCHECKED, json.dumps(HOSTILE[case])))
+    assert hub.meter.requests == []
+    assert answer.keys() <= {"refused", "version", "unknown"}, answer.keys()
+
+
+def test_a_file_of_this_machine_is_not_read(hub: HubServer, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"architecture": "resnet18", "num_classes": 10}')
+    config = {**HOSTILE["timm's backbone"], "backbone": f"local-dir:{tmp_path}"}
+    answer = json.loads(python(hub, tmp_path, UNCHECKED, json.dumps(config)))
+    assert answer["refused"].startswith("PermissionError")
+
+
+def test_a_plain_name_is_timms_and_the_user_is_told(hub: HubServer, tmp_path: Path) -> None:
+    """transformers alone asks the Hub whether there is a repo of that name."""
+    config = {"model_type": "dpt", "backbone": "resnet50", "use_pretrained_backbone": True}
+    result = shown(hub, tmp_path, config)
+    assert result.code == 0, result.err
+    assert hub.meter.requests == []
+    assert result.err.startswith("building DPTForDepthEstimation with transformers")
+    assert len(result.err.splitlines()) == 1
+    asked = process("inspect", tmp_path / "model", "--format", "json", "--quiet")
+    assert asked.err == ""
+    assert json.loads(asked.out)["parameters"] == 48_295_617
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of POSIX")
+def test_more_layers_than_memory_are_an_error_of_ours(hub: HubServer, tmp_path: Path) -> None:
+    config = {"model_type": "gpt2", "n_layer": 10**9, "n_embd": 8, "n_head": 1}
+    try:
+        answer = json.loads(python(hub, tmp_path, UNCHECKED, json.dumps(config)))
+    except subprocess.CalledProcessError as error:
+        assert "LimitError" in error.stderr or "ended with signal" in error.stderr
+    else:
+        assert answer == {"exhausted": True}
