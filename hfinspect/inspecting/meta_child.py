@@ -100,7 +100,7 @@ def leave_network() -> bool:
     import ctypes
 
     try:
-        return ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NET) == 0
+        return bool(ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NET) == 0)
     except (OSError, AttributeError):
         return False
 
@@ -185,9 +185,8 @@ def _ask_no_hub() -> None:
     def repo_exists(*_: object, **__: object) -> bool:
         return False
 
-    hf_api.HfApi.repo_exists = repo_exists
-    hf_api.repo_exists = repo_exists
-    huggingface_hub.repo_exists = repo_exists
+    for owner in (hf_api.HfApi, hf_api, huggingface_hub):
+        setattr(owner, repo_exists.__name__, repo_exists)
 
 
 def _model_class(transformers: Any, config: Any) -> Any:

@@ -7,7 +7,6 @@ refuses it by name, and then to the process that builds classes as if nothing ha
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -129,12 +128,9 @@ def test_a_plain_name_is_timms_and_the_user_is_told(hub: HubServer, tmp_path: Pa
     assert json.loads(asked.out)["parameters"] == 48_295_617
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of POSIX")
-def test_more_layers_than_memory_are_an_error_of_ours(hub: HubServer, tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "n_layer": 10**9, "n_embd": 8, "n_head": 1}
-    try:
-        answer = json.loads(python(hub, tmp_path, UNCHECKED, json.dumps(config)))
-    except subprocess.CalledProcessError as error:
-        assert "LimitError" in error.stderr or "ended with signal" in error.stderr
-    else:
-        assert answer == {"exhausted": True}
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit memory")
+def test_more_than_memory_holds_is_an_error_of_ours(hub: HubServer, tmp_path: Path) -> None:
+    """The config class makes an entry for each label."""
+    config = {"model_type": "gpt2", "num_labels": 10**10}
+    answer = json.loads(python(hub, tmp_path, UNCHECKED, json.dumps(config)))
+    assert answer == {"exhausted": True}
