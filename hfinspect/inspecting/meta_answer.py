@@ -10,6 +10,7 @@ from ..core.config import MAX_DIM
 from ..core.records import dataclass
 from ..core.text import clean
 from ..errors import ConfigError
+from ..trees.modules import Shape
 
 #: Twice as many tensors as the largest models have.
 MAX_TENSORS: Final = 1_000_000
@@ -18,8 +19,6 @@ MAX_NAME: Final = 4_096
 MAX_DEPTH: Final = 64
 #: torch's own limit.
 MAX_DIMENSIONS: Final = 64
-
-Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Refused:
+class BuildRefused:
     """The error that transformers raised, and its version."""
 
     why: str
@@ -52,7 +51,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class NoSuchClass:
     """transformers has no such class."""
 
 
@@ -61,10 +60,10 @@ class Exhausted:
     """The memory that the process may take did not do."""
 
 
-Answer = Built | Refused | Unknown | Exhausted
+BuildAnswer = Built | BuildRefused | NoSuchClass | Exhausted
 
 
-def parsed(text: bytes) -> Answer:
+def parsed(text: bytes) -> BuildAnswer:
     """The answer. Raises ConfigError where it is none."""
     try:
         answer = json.loads(text)
@@ -73,11 +72,11 @@ def parsed(text: bytes) -> Answer:
     if not isinstance(answer, dict):
         raise _broken("is no object")
     if answer == {"unknown": True}:
-        return Unknown()
+        return NoSuchClass()
     if answer == {"exhausted": True}:
         return Exhausted()
     if answer.keys() == {"refused", "version"}:
-        return Refused(_text(answer["refused"], 300), _text(answer["version"], 100))
+        return BuildRefused(_text(answer["refused"], 300), _text(answer["version"], 100))
     if answer.keys() != set(Built.__dataclass_fields__):
         raise _broken("has other keys")
     return _built(answer)

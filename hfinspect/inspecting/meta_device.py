@@ -24,7 +24,7 @@ from ..errors import ConfigError, UnknownArchitectureError
 from ..trees.modules import Layers, Module, ModuleList, Parameter
 from ..trees.prediction import Prediction, config_dtype
 from .loading_keys import harmless
-from .meta_answer import Answer, Built, Exhausted, Refused, Unknown, parsed
+from .meta_answer import BuildAnswer, Built, Exhausted, BuildRefused, NoSuchClass, parsed
 
 #: Answers that are kept: a config is asked for several times where keys of it are changed.
 _KEPT: Final = 32
@@ -52,9 +52,9 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
         raise ConfigError("config.json", "holds values that JSON does not have") from None
     with _ALONE:
         answer = _answer(text)
-    if isinstance(answer, Unknown):
+    if isinstance(answer, NoSuchClass):
         raise unknown
-    if isinstance(answer, Refused):
+    if isinstance(answer, BuildRefused):
         refusal = f"is refused by transformers {answer.version}: {answer.why}"
         raise ConfigError("config.json", refusal)
     return Prediction(
@@ -67,7 +67,7 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
 
 
 @lru_cache(_KEPT)
-def _answer(text: str) -> Built | Refused | Unknown:
+def _answer(text: str) -> Built | BuildRefused | NoSuchClass:
     """What transformers makes of a config. Raises LimitError and ConfigError, which are not
     kept."""
     from . import meta_process
@@ -78,7 +78,7 @@ def _answer(text: str) -> Built | Refused | Unknown:
         "some ten seconds, up to 800 MB of memory"
     )
     try:
-        answer: Answer = parsed(meta_process.answer_to(config))
+        answer: BuildAnswer = parsed(meta_process.answer_to(config))
     except OSError as error:
         why = clean(error.strerror or str(error))
         raise ConfigError(

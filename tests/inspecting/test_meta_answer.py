@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.errors import ConfigError
-from hfinspect.inspecting.meta_answer import Built, Exhausted, Refused, Unknown, parsed
+from hfinspect.inspecting.meta_answer import Built, Exhausted, BuildRefused, NoSuchClass, parsed
 
 SOUND: dict[str, Any] = {
     "architecture": "GPT2LMHeadModel",
@@ -35,9 +35,9 @@ def test_a_sound_answer() -> None:
 
 
 def test_the_other_answers() -> None:
-    assert read({"unknown": True}) == Unknown()
+    assert read({"unknown": True}) == NoSuchClass()
     assert read({"exhausted": True}) == Exhausted()
-    assert read({"refused": "no \x1b[2J", "version": "5"}) == Refused("no \ufffd[2J", "5")
+    assert read({"refused": "no \x1b[2J", "version": "5"}) == BuildRefused("no \ufffd[2J", "5")
 
 
 BROKEN = {
