@@ -24,7 +24,7 @@ from ..errors import ConfigError, UnknownArchitectureError
 from ..trees.modules import Layers, Module, ModuleList, Parameter
 from ..trees.prediction import Prediction, config_dtype
 from .loading_keys import harmless
-from .meta_answer import BuildAnswer, Built, Exhausted, BuildRefused, NoSuchClass, parsed
+from .meta_answer import BuildAnswer, BuildRefused, Built, Exhausted, NoSuchClass, parsed
 
 #: Answers that are kept: a config is asked for several times where keys of it are changed.
 _KEPT: Final = 32

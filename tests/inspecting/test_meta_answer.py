@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.errors import ConfigError
-from hfinspect.inspecting.meta_answer import Built, Exhausted, BuildRefused, NoSuchClass, parsed
+from hfinspect.inspecting.meta_answer import BuildRefused, Built, Exhausted, NoSuchClass, parsed
 
 SOUND: dict[str, Any] = {
     "architecture": "GPT2LMHeadModel",
