@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from ..core.progress import Progress, told
+from ..core.progress import Progress, listening
 from ..core.text import byte_size, clean
 from .streams import complain
 
@@ -39,14 +39,14 @@ def reading_line(
         yield None
         return
     if sys.stderr is None or not sys.stderr.isatty():
-        with told(complain):
+        with listening(complain):
             yield None
         return
     line = _ReadingLine(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
     with suppress(RuntimeError):  # no thread can start: the line stays away
         threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
     try:
-        with told(line.tell):
+        with listening(line.tell):
             yield line.report
     finally:
         line.end()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from ..core.progress import Listener, told
+from ..core.progress import Listener, listening
 from ..errors import UnreadableError
 from ..reports.registry import ROW_DOCUMENTS
 from ..scanning import parquet
@@ -38,7 +38,7 @@ def execute(plan: ScanPlan, job: Job) -> bool:
     with (
         _locked(plan),
         _interruptible(plan, tally),
-        told(_once(plan.say)),
+        listening(_once(plan.say)),
         executor_of(plan.dask) as executor,
     ):
         plan.check_output()

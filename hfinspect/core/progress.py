@@ -68,13 +68,13 @@ def joined(progress: Progress, parts: int) -> list[Progress]:
     return [one(part) for part in range(parts)]
 
 
-#: Who is told of what takes long and is no reading, in one sentence, before it begins.
+#: Called before a step that takes seconds and reads nothing, with one sentence about it.
 Listener: TypeAlias = Callable[[str], None]
 _LISTENERS: list[Listener] = []
 
 
 @contextmanager
-def told(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener) -> Iterator[None]:
     """Within the block ``listener`` is called, from any thread; without one nothing is said."""
     _LISTENERS.append(listener)
     try:

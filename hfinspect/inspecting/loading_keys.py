@@ -69,7 +69,7 @@ def harmless(config: Mapping[str, Any]) -> dict[str, Any]:
 def _mapping(config: Mapping[str, Any], prefix: str, depth: int) -> dict[str, Any]:
     if depth > _DEEPEST:
         raise ConfigError("config.json", "is nested too deeply")
-    kept: dict[str, Any] = {}
+    cleaned: dict[str, Any] = {}
     for key, value in config.items():
         name = str(key)
         path = f"{prefix}{name}"
@@ -80,8 +80,8 @@ def _mapping(config: Mapping[str, Any], prefix: str, depth: int) -> dict[str, An
             raise _refused(path, str(value))
         if implements or name in DROPPED:
             continue
-        kept[name] = False if name in _FLAGS else _value(value, path, depth)
-    return kept
+        cleaned[name] = False if name in _FLAGS else _value(value, path, depth)
+    return cleaned
 
 
 def _value(value: Any, path: str, depth: int) -> Any:

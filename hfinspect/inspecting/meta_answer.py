@@ -68,9 +68,9 @@ def parsed(text: bytes) -> BuildAnswer:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
-        raise _broken("is no JSON") from None
+        raise _broken("is not JSON") from None
     if not isinstance(answer, dict):
-        raise _broken("is no object")
+        raise _broken("is not an object")
     if answer == {"unknown": True}:
         return NoSuchClass()
     if answer == {"exhausted": True}:
@@ -117,8 +117,8 @@ def _rows(rows: object) -> Iterator[list[Any]]:
 def _name(name: object) -> str:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise _broken("has a tensor without a name")
-    pieces = name.split(".")
-    if not all(pieces) or len(pieces) > MAX_DEPTH:
+    segments = name.split(".")
+    if not all(segments) or len(segments) > MAX_DEPTH:
         raise _broken(f"has a tensor called {clean(name)!r}")
     return name
 
@@ -153,9 +153,9 @@ def _text(text: object, most: int) -> str:
     return clean(text, most)
 
 
-def _broken(found: str) -> ConfigError:
+def _broken(why: str) -> ConfigError:
     return ConfigError(
         "config.json",
-        f"could not be built by transformers: the answer of the process {found}",
+        f"could not be built by transformers: the answer of the process {why}",
         hint="a checkpoint's headers are read without it",
     )

@@ -92,8 +92,8 @@ main(sys.argv[1])
 
 def environment(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
     """All variables that the child has: of ``variables`` those that are listed."""
-    kept = {name: variables[name] for name in KEPT_VARIABLES if name in variables}
-    return {**kept, **dict.fromkeys(_HOMES, folder), **_SETTINGS}
+    passed = {name: variables[name] for name in KEPT_VARIABLES if name in variables}
+    return {**passed, **dict.fromkeys(_HOMES, folder), **_SETTINGS}
 
 
 def answer_to(
@@ -101,7 +101,7 @@ def answer_to(
 ) -> bytes:
     """What the process answers to a config, as it wrote it.
 
-    ``program`` is its source, and is told its folder. Whatever ends the wait ends the process.
+    ``program`` is its source; its argument is the folder. Whatever ends the wait ends the process.
     Raises LimitError where it takes longer than ``seconds`` or answers too much, ConfigError where
     it ends without an answer or the config is none, OSError where it cannot be started.
     """
