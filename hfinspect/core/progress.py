@@ -84,6 +84,6 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell(text: str) -> None:
-    """Tell whoever listens, the innermost alone."""
+    """Call the innermost listener, if there is one."""
     if _LISTENERS:
         _LISTENERS[-1](text)

@@ -57,8 +57,8 @@ _DEEPEST: Final = 64
 
 
 def harmless(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config as a class may be built from it: without what is dropped, and with no weights
-    asked for, at any depth.
+    """The config as a class may be built from it: without what is dropped, and with
+    flags that want weights off, at any depth.
 
     Raises ConfigError for a key that names a repo, an address or a path where the constructor
     would load from there.

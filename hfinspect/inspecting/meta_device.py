@@ -26,7 +26,7 @@ from ..trees.prediction import Prediction, config_dtype
 from .loading_keys import harmless
 from .meta_answer import BuildAnswer, BuildRefused, Built, Exhausted, NoSuchClass, parsed
 
-#: Answers that are kept: a config is asked for several times where keys of it are changed.
+#: Answers that are kept: a config comes several times where keys of it are changed.
 _KEPT: Final = 32
 #: One process at a time, as each takes most of a gigabyte.
 _ALONE: Final = threading.Lock()
