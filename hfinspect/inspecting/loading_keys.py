@@ -34,7 +34,7 @@ DROPPED: Final = frozenset(
 #: the name of a repo is one of a kernel to be downloaded and run.
 _IMPLEMENTATION: Final = re.compile(r"_?(attn|experts)_implementation(_internal|_autoset)?")
 
-#: Flags that ask for weights; no weight is ever wanted.
+#: Flags by which a constructor loads weights; none is ever wanted.
 _FLAGS: Final = frozenset({"use_pretrained_backbone", "pretrained"})
 
 #: What a constructor looks up by name: a plain one among timm's or transformers' own models.
