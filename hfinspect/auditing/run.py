@@ -10,7 +10,7 @@ from ..core.collector import collector_paused
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import AuditFinding, AuditResult, Unchecked
-from ..core.wholeness import MAX_NAMES, Problem, by_weight, is_whole
+from ..core.wholeness import MAX_NAMES, Problem, ProblemKind, by_weight, is_whole
 from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
@@ -187,7 +187,8 @@ def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
         )
         if wrong is not None:
             text = wrong.text if isinstance(wrong, Finding) else str(wrong)
-            problems.append(Problem("damaged_file", text, file=weight.path, example=weight.path))
+            kind: ProblemKind = "not_this_format" if weight.is_other_format else "damaged_file"
+            problems.append(Problem(kind, text, file=weight.path, example=weight.path))
     known = inspection is not None and inspection.whole is not None
     return is_whole(problems, known=known), by_weight(problems)
 

@@ -65,8 +65,8 @@ def test_shard_names_that_lead_elsewhere_are_refused(shard: str) -> None:
         (b'{"weight_map":{"a":["x"]}}', "something else than strings"),
         (b'{"weight_map":{"a":"\\ud800"}}', "half of a surrogate pair"),
         (b'\xff{"weight_map":{}}', "not UTF-8"),
-        (b'{"metadata":' + b"[" * 200 + b"]" * 200 + b',"weight_map":{}}', "nested deeper"),
-        (b"[" * 100_000, "nested deeper"),
+        (b'{"metadata":' + b"[" * 200 + b"]" * 200 + b',"weight_map":{}}', "levels deep"),
+        (b"[" * 100_000, "levels deep"),
         (b'{"weight_map":{"' + b"a" * 5000 + b'":"x"}}', "name of 5,000 characters"),
     ],
 )

@@ -303,7 +303,7 @@ def test_files_before_gguf_are_refused_by_name() -> None:
         (b"GGUF", "truncated-header"),
         (b"<html><body>", "html-page"),
         (b"version https://git-lfs.github.com/spec/v1\n", "lfs-pointer"),
-        (b"PK\3\4" + bytes(60), "gguf-magic"),
+        (b"PK\3\4" + bytes(60), "other-format"),
         (one_tensor().header()[:-1], "truncated-header"),
         (one_tensor().header()[:60], "truncated-header"),
         (one_tensor().header(tensors=2), "truncated-header"),

@@ -303,6 +303,9 @@ class Collector:
             and (path not in names or names[path].kind is FileKind.FOREIGN)
         ]
         self._scan(scan_pickle_file, others, "the pickles of {}", scans, errors)
+        # A pickle or an archive under another format's name is one to whoever goes by the bytes.
+        disguised = [r.fact.path for r in reads if r.scans is None and r.fact.is_other_format]
+        self._scan(scan_unnamed, disguised, "whether {} is a pickle", scans, errors)
         known = {r.fact.path for r in reads} | set(others)
         unnamed = [entry for path, entry in files.items() if path not in known]
         self._unnamed([*unnamed, *hidden], scans, errors)

@@ -19,7 +19,7 @@ from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
-from ...errors import HfinspectError
+from ...errors import FormatError, HfinspectError
 from ...formats.pickles.globals import PickleScan
 from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
@@ -74,6 +74,12 @@ class WeightFact:
         return self.shard.tensors if self.shard is not None else ()
 
     @property
+    def is_other_format(self) -> bool:
+        """Whether its bytes are those of another format than its name promises, or of none."""
+        error = self.refused
+        return isinstance(error, FormatError) and error.rule in _NOT_THIS_FORMAT
+
+    @property
     def sound(self) -> bool:
         """Whether its list of tensors can be relied on."""
         return self.shard is not None and not any(
@@ -82,6 +88,8 @@ class WeightFact:
         )
 
 
+#: Rules of the formats of files that are not of the format that their name says.
+_NOT_THIS_FORMAT = frozenset({"other-format", "header-too-large", "gguf-magic", "torch-magic"})
 #: Rules of the formats after which a header's list of tensors is not complete.
 _LOSES_TENSORS = frozenset(
     {"entry", "dtype", "shape", "offsets", "overflow", "duplicate-key", "not-json", "no-tensors"}

@@ -67,6 +67,7 @@ REPORTED_BY = {
     "out-of-storage": "HI126",
     "gguf-magic": "HI127",
     "torch-magic": "HI127",
+    "other-format": "HI127",
     "unsupported": "HI127",
     "gguf-alignment": "HI128",
     "gguf-malformed": "HI128",

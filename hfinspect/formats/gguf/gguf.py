@@ -8,6 +8,7 @@ from ...core.tensor import StoredTensor
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import Reader
 from ..finding_list import FindingList
+from ..other_format import raise_if_other_format
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Cursor
 from .ggml_types import GGML_TYPES
@@ -100,6 +101,7 @@ def _open(reader: Reader, cursor: Cursor) -> tuple[int, str]:
                 "a GGML file, the format before GGUF",
                 hint="convert it with llama.cpp's convert_llama_ggml_to_gguf.py",
             )
+        raise_if_other_format(reader.path, head, "a GGUF file")
         raise FormatError(
             reader.path, f"begins with {head[:8]!r}", rule="gguf-magic", expected="b'GGUF'"
         )

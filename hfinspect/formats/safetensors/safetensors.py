@@ -11,6 +11,7 @@ from ...core.checkpoint import Finding, Shard
 from ...core.collector import collector_paused
 from ...errors import FormatError
 from ..base import Reader
+from ..other_format import raise_if_other_format
 from ..sniff import raise_if_not_weights
 from .header import Header, header_of_mapping, parse_header
 from .spans import refused, validate
@@ -61,7 +62,7 @@ FORMAT = SafetensorsFormat()
 
 def read_header_bytes(reader: Reader, first_guess: int | None = None) -> bytes:
     """The bytes of the JSON header. Raises FormatError with the rules ``header-too-small``,
-    ``header-too-large``, ``truncated-header``, and those of ``sniff``."""
+    ``header-too-large``, ``truncated-header``, ``other-format``, and those of ``sniff``."""
     guess = max(DEFAULT_FIRST_GUESS if first_guess is None else first_guess, PREFIX_BYTES)
     start = reader.read(0, min(guess, PREFIX_BYTES + MAX_HEADER_BYTES))
     stop = _header_stop(reader, start)
@@ -81,12 +82,22 @@ def _header_stop(reader: Reader, start: bytes) -> int:
         if size is not None and stop > size:
             raise _truncated_header(path, size, stop)
         return stop
-    raise_if_not_weights(path, _enough_to_tell(reader, start), size)
+    head = _enough_to_tell(reader, start)
+    raise_if_not_weights(path, head, size)
+    raise_if_other_format(path, head, "a safetensors file")
     if len(start) < PREFIX_BYTES:
         what = f"has {len(start)} bytes, too few for the length of a header"
         raise FormatError(path, what, rule="header-too-small", hint="download the file again")
     if stop == PREFIX_BYTES:
         return stop  # no header at all, which is no JSON
+    if head[PREFIX_BYTES : PREFIX_BYTES + 1] == b"{" and size is not None and stop <= size:
+        raise FormatError(
+            path,
+            f"has a header of {stop - PREFIX_BYTES:,} bytes",
+            rule="header-too-large",
+            expected=f"at most {MAX_HEADER_BYTES:,}, which is the library's own limit",
+            hint="split it into several files: each then has a shorter header",
+        )
     raise FormatError(
         path,
         f"the header claims {stop - PREFIX_BYTES:,} bytes",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import BytesReader, Reader
+from ..other_format import raise_if_other_format
 from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import WindowPart, Windows
@@ -31,7 +32,6 @@ _REFUSED = {
     "tar": "a PyTorch file in the tar format of versions before 0.1.10",
     "hdf5": "an HDF5 file (Keras or TensorFlow weights)",
     "numpy": "a NumPy array",
-    "gguf": "a GGUF file under another name",
     "ggml": "a GGML file",
     "gzip": "a gzip archive",
     "zlib": "data compressed with zlib",
@@ -64,10 +64,13 @@ class TorchFormat:
             return read_zip(file)
         if kind == "pickle":
             return read_legacy(file, head)
+        if kind == "gguf":
+            raise_if_other_format(reader.path, head, "a PyTorch file")
         if kind in _REFUSED:
             raise UnsupportedFormatError(reader.path, f"{_REFUSED[kind]}, which is not read here")
         if kind is None and (old := old_pickle(file, head)) is not None:
             raise old
+        raise_if_other_format(reader.path, head, "a PyTorch file")
         raise FormatError(
             reader.path,
             f"begins with {head[:8]!r}",
