@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from ..core.config import MAX_DIM
+from ..core.nesting import loads
 from ..core.records import dataclass
 from ..core.text import clean
 from ..errors import ConfigError
@@ -66,7 +66,7 @@ BuildAnswer = Built | BuildRefused | NoSuchClass | Exhausted
 def parsed(text: bytes) -> BuildAnswer:
     """The answer. Raises ConfigError where it is none."""
     try:
-        answer = json.loads(text)
+        answer = loads(text, MAX_DEPTH)
     except (ValueError, RecursionError):
         raise _broken("is not JSON") from None
     if not isinstance(answer, dict):

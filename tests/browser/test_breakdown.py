@@ -1,5 +1,5 @@
-"""What ends Python in the page, for real, does not end the page: it is told, and the next question
-is answered.
+"""What ends Python in the page, for real, does not end the page: its user reads of it, and the
+next question is answered.
 
 The worker of these tests has one line that the shipped one lacks: a config that begins with
 ``#python`` is run, so that a question can do to Python what no question should.

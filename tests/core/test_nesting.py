@@ -26,6 +26,9 @@ OWN_TEXTS = {
     "core/data_files.py",
     "core/nesting.py",
     "inspecting/declared_class.py",
+    "inspecting/meta_child.py",  # what its parent wrote
+    "inspecting/meta_device.py",
+    "inspecting/meta_process.py",
     "scanning/known_rows.py",
     "trees/catalog.py",
     "trees/trace_files.py",

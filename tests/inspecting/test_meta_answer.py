@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hfinspect.core.library_versions import TRANSFORMERS
 from hfinspect.errors import ConfigError
 from hfinspect.inspecting.meta_answer import BuildRefused, Built, Exhausted, NoSuchClass, parsed
 
 SOUND: dict[str, Any] = {
     "architecture": "GPT2LMHeadModel",
     "model_type": "gpt2",
-    "version": "5.24.0",
+    "version": TRANSFORMERS,
     "tensors": [["h.0.w", [2, 3], True], ["h.0.b", [], False]],
     "tied": [["head.w", "h.0.w", [2, 3]]],
     "modules": {"": "GPT2LMHeadModel", "h": "ModuleList"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hfinspect.core.library_versions import TRANSFORMERS
 from hfinspect.trees import catalog
 
 from ..architectures import recordings
@@ -62,7 +63,7 @@ _LAYER: dict[str, Any] = {
 TRACE: dict[str, Any] = {
     "format": 1,
     "library": "transformers",
-    "version": "5.24.0",
+    "version": TRANSFORMERS,
     "model_type": "arcee",
     "category": "text decoder",
     "base": None,

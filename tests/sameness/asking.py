@@ -182,7 +182,7 @@ class Judge:
     questions: Sequence[Question]
     room: Path
     kept: Kept | None = None
-    #: Answers that were kept, and those that were asked for.
+    #: Answers that were kept, and those that were computed.
     known: int = 0
     asked: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
