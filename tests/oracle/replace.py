@@ -51,6 +51,7 @@ from hfinspect.trees.modules import Layers, Module
 from hfinspect.trees.traced import builders
 
 from ..oracle_folder import ORACLE
+from ..sameness.questions import QUESTIONS, Question
 from .deliberate import something
 from .held_numbers import held_numbers, others_build
 from .same_answers import differing_answers
@@ -373,12 +374,15 @@ def replaced(
 
 
 def answers_otherwise(
-    file: str, families: Sequence[Family], traces: Mapping[str, Mapping[str, Any]]
+    file: str,
+    families: Sequence[Family],
+    traces: Mapping[str, Mapping[str, Any]],
+    questions: Sequence[Question] = QUESTIONS,
 ) -> bool:
     """Whether a command says something else of a recorded config with these traces; says what."""
     names = {name for family in families for name in (*family.model_types, *family.classes)}
     named = {file_name(kind): both["trace"] for kind, both in traces.items()}
-    differing = list(differing_answers(file, named, names))
+    differing = list(differing_answers(file, named, names, questions))
     for difference in differing:
         print(f"{file}: ANSWERS OTHERWISE {difference}", flush=True)
     return bool(differing)

@@ -136,9 +136,10 @@ def test_replace_says_what_a_trace_would_change_and_refuses_it(
     assert _tensors(trace, config) == _tensors(written, config)
 
     family = dataclasses.replace(catalog.families()[0], model_types=(), classes={NAME: written})
-    assert answers_otherwise("arcee", [family], {"arcee": {"trace": TRACE}})
+    questions = chosen(["memory llama.cpp", "explain cache"])
+    assert answers_otherwise("arcee", [family], {"arcee": {"trace": TRACE}}, questions)
     lines = capsys.readouterr().out.splitlines()
     named = [line for line in lines if line.startswith("arcee: ANSWERS OTHERWISE ")]
     assert any("memory llama.cpp: " in line for line in named)
     assert any("explain cache: " in line and " x recorded/arcee/arcee-" in line for line in named)
-    assert "    -cache 128 B per token; runtime and workspace at most 538 MB" in lines
+    assert "    -cache   128 B per token; 4.19 MB at 32,768 tokens" in "\n".join(lines)
