@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast
 
+from ..checkpoints.repo_layout import config_name
 from ..core.checkpoint import Checkpoint, Finding, Shard
 from ..core.choices import SEVERITIES, Severity
 from ..core.collector import collector_paused
@@ -15,7 +16,7 @@ from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector
-from .facts.target import TargetFacts
+from .facts.target import Folder, TargetFacts
 from .facts.tokenizers_read import tokenizer_of_root
 from .registry import Rule, RuleFinding, chosen
 
@@ -174,21 +175,32 @@ class _Cause:
         )
 
 
-def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
-    """Whether the target's own checkpoint is whole: that of the root, or of the first folder that
-    has one. A file that could not be read at all stops every loader."""
-    judged = [folder for folder in facts.folders if folder.judged.inspection is not None]
-    inspection = judged[0].judged.inspection if judged else None
-    problems = [] if inspection is None else [*inspection.problems]
-    main = next((folder.main for folder in facts.folders if folder.main is not None), None)
-    for weight in () if main is None else main.files:
+def _unreadable(folder: Folder) -> Iterator[Problem]:
+    """Files of the copy that loaders take that could not be read, or not as what they should be."""
+    main = folder.main
+    assert main is not None
+    for weight in main.files:
         wrong = weight.refused or next(
             (problem for problem in weight.problems if problem.severity == "error"), None
         )
         if wrong is not None:
             text = wrong.text if isinstance(wrong, Finding) else str(wrong)
             kind: ProblemKind = "not_this_format" if weight.is_other_format else "damaged_file"
-            problems.append(Problem(kind, text, file=weight.path, example=weight.path))
+            yield Problem(kind, text, file=weight.path, example=weight.path)
+    small = (main.index, folder.json.get(config_name(folder.declared)))
+    for read in small:
+        if read is not None and read.error is not None:
+            yield Problem("damaged_file", str(read.error), file=read.path, example=read.path)
+
+
+def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
+    """Whether the target's own checkpoint is whole: that of the root, or of the first folder that
+    has one. A file that could not be read at all stops every loader."""
+    judged = [folder for folder in facts.folders if folder.judged.inspection is not None]
+    inspection = judged[0].judged.inspection if judged else None
+    problems = [] if inspection is None else [*inspection.problems]
+    main = next((folder for folder in facts.folders if folder.main is not None), None)
+    problems += () if main is None else _unreadable(main)
     known = inspection is not None and inspection.whole is not None
     return is_whole(problems, known=known), by_weight(problems)
 

@@ -57,7 +57,8 @@ class ReadContext(NamedTuple):
 
     ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
     quantisations to choose from, ``contents`` what the file says of itself. ``files`` is the list
-    of all files, with the hashes that are known, ``unfinished`` what an interrupted download left.
+    of all files, with the hashes that are known, ``unfinished`` what an interrupted download left,
+    ``config_error`` why no class can be built from the config.
     """
 
     findings: Sequence[Finding] = ()
@@ -68,6 +69,7 @@ class ReadContext(NamedTuple):
     last: Sequence[Finding] = ()
     files: Mapping[str, FileEntry] = {}
     unfinished: Sequence[str] = ()
+    config_error: str = ""
 
 
 NOTHING_MORE = ReadContext()

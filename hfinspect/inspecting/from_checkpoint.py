@@ -74,8 +74,10 @@ def from_checkpoint(
         known.files,
         known.layout,
         where,
-        origin,
-        known.unfinished,
+        origin=origin,
+        unfinished=known.unfinished,
+        config_error=known.config_error,
+        dtypes=by_dtype(tensors.counts.cells),
     )
     inspection = assembled(
         target,

@@ -50,6 +50,7 @@ def inspect_read(
         read.variants,
         files=read.files,
         unfinished=unfinished,
+        config_error="" if read.config_error is None else str(read.config_error),
     )
     inspected = inspect_weights(
         name,

@@ -41,6 +41,8 @@ def inspect_weights(
             text = f"{error}; labels come from tensor names"
             unknown = Finding(error.kind, text, where, severity="note")
             known = known._replace(findings=(*known.findings, unknown))
+            if isinstance(error, ConfigError):
+                known = known._replace(config_error=str(error))
     labels = None if checkpoint.format == "gguf" else prediction  # GGUF has names of its own
 
     def answer(table: TensorTable) -> Inspected:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
 from ...analysis.tensor_table import TensorTable
+from ...checkpoints.agreement import compare_with_index, repeated_tensors
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.json_files import QUANTIZATION_FILES
@@ -184,7 +185,17 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
     index = copy.index.value if copy.index is not None else None
     shards = tuple(file.shard for file in copy.files if file.shard is not None)
     unread = tuple(file.path for file in copy.files if not file.sound)
-    return Checkpoint(copy.format, shards, index, missing=copy.missing, unread=unread)
+    findings = repeated_tensors(shards)
+    if index is not None:
+        findings += compare_with_index(shards, index, (*copy.missing, *unread))
+    return Checkpoint(
+        copy.format,
+        shards,
+        index,
+        findings=tuple(findings),
+        missing=copy.missing,
+        unread=unread,
+    )
 
 
 def judge(
@@ -238,7 +249,11 @@ def judge(
         prediction,
         decoding,
         config=values,
-        known=ReadContext(files=place.files, unfinished=place.unfinished),
+        known=ReadContext(
+            files=place.files,
+            unfinished=place.unfinished,
+            config_error="" if error is None else str(error),
+        ),
         companions=companions,
     )
     return Judged(inspected.inspection, prediction, decoding, error, values, companions)

@@ -4,23 +4,13 @@ from collections.abc import Iterator, Mapping, Set
 
 from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.decoding import Holds
+from ...analysis.quantization.packed_names import MUST_BE_PACKED, is_packed, is_small
 from ...analysis.quantization.packing import Packing
 from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...core.tensor import StoredTensor, TensorSpec
 from ...core.text import shape_text
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
-
-#: Last segments of names that only packed modules have, by the methods that write them.
-_PACKED = tuple(
-    "qweight qzeros weight_packed absmax quant_map SCB weight_scale_inv weight_scale "
-    "weight_scale_2 W_q codebooks codes weight_zero_point".split()
-)
-_PACKED_ENDINGS = ("_blocks", "_scale_inv", "_weight_scale")
-_SMALL_DTYPES = ("U8", "I8", "I32", "U32", "F4")
-
-#: Methods whose checkpoints are packed; with others the loader packs plain weights itself.
-_MUST_BE_PACKED = frozenset({"gptq", "awq", "compressed-tensors", "modelopt", "mxfp4", "fp8"})
 
 #: Parts of the names of factors that weights are unpacked without.
 _OPTIONAL = ("input", "output", "activation", "k_scale", "v_scale")
@@ -47,13 +37,7 @@ def _settings(folder: Folder) -> Mapping[str, object] | None:
 
 
 def _is_packed(tensor: StoredTensor) -> bool:
-    last = tensor.name.rpartition(".")[2]
-    return (
-        last in _PACKED
-        or last.endswith(_PACKED_ENDINGS)
-        or ".quant_state." in tensor.name
-        or (tensor.dtype.startswith("F8_") and len(tensor.shape) > 1)
-    )
+    return is_packed(tensor.name, tensor.dtype, tensor.shape)
 
 
 def _weights(facts: TargetFacts) -> Iterator[tuple[Folder, Copy]]:
@@ -77,12 +61,12 @@ def not_quantised(facts: TargetFacts) -> Iterator[RuleFinding]:
         settings = _settings(folder)
         if settings is None or not copy.readable:
             continue
-        if any(_is_packed(t) or _is_small(t) for t in copy.tensors.values()):
+        if any(_is_packed(t) or is_small(t.dtype, t.shape) for t in copy.tensors.values()):
             continue
         if _packs_nothing(folder):
             continue
         method = settings.get("quant_method")
-        must = isinstance(method, str) and method in _MUST_BE_PACKED
+        must = isinstance(method, str) and method in MUST_BE_PACKED
         text = f"quantization_config says {method!s:.40}, and no tensor is packed"
         yield RuleFinding(text, folder.config_path, severity=None if must else "warning")
 
@@ -93,10 +77,6 @@ def _packs_nothing(folder: Folder) -> bool:
     if packing is None or packing.specs is None:
         return False
     return all(spec.packed is None for spec, _ in packing.tensors.counted())
-
-
-def _is_small(tensor: StoredTensor) -> bool:
-    return tensor.dtype in _SMALL_DTYPES and len(tensor.shape) > 1
 
 
 @rule("HI312", "quantisation-unsaid", "error")

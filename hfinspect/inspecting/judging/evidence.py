@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.checkpoint import Checkpoint
@@ -24,7 +24,8 @@ class Evidence(NamedTuple):
     promises anything. ``decoding`` is how the weights are packed, ``companions`` the small JSON
     files next to them by name, ``files`` the listing of the repo or folder, ``layout`` what kind
     of model it is, as in ``Inspection.layout``. ``origin`` is where it lies, ``unfinished`` what an
-    interrupted download left there.
+    interrupted download left there, ``config_error`` why no class can be built from the config,
+    ``dtypes`` those of the tensors.
     """
 
     checkpoint: Checkpoint
@@ -38,4 +39,6 @@ class Evidence(NamedTuple):
     layout: str = "model"
     where: str = "config.json"
     origin: Origin | None = None
+    config_error: str = ""
+    dtypes: Collection[str] = ()
     unfinished: Sequence[str] = ()

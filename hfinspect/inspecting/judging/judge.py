@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ...core.wholeness import Problem, by_weight, is_whole
 from .evidence import Evidence
+
+#: Beginnings of dtypes that plain weights and buffers have.
+_PLAIN: Final = ("BF16", "F16", "F32", "F64", "I64", "BOOL")
 
 
 def judged(evidence: Evidence) -> dict[str, Any]:
@@ -34,10 +37,30 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
 
         yield from missing_tensors(evidence)
         yield from other_shapes(evidence)
+    if evidence.config_error or evidence.checkpoint.findings:
+        from .contracts import broken_config, index_contradicted
+
+        yield from broken_config(evidence)
+        yield from index_contradicted(evidence)
+    if evidence.checkpoint.format == "safetensors" and _may_be_packed(evidence):
+        from .contracts import packing_declared
+
+        yield from packing_declared(evidence)
+    if expectation is not None and expectation.unexpected and not is_gguf:
+        from .contracts import surplus_layers
+
+        yield from surplus_layers(evidence)
     if declares_prediction_layers(evidence.config) and not is_gguf:
         from .prediction_layers import missing_prediction_layers
 
         yield from missing_prediction_layers(evidence)
+
+
+def _may_be_packed(evidence: Evidence) -> bool:
+    """Whether a packing is declared, or the tensors are of dtypes that packed ones have."""
+    config = evidence.config or {}
+    declared = "quantization_config" in config or "quantization" in config or evidence.companions
+    return bool(declared) or any(not dtype.startswith(_PLAIN) for dtype in evidence.dtypes)
 
 
 def declares_prediction_layers(config: Mapping[str, Any] | None) -> bool:
