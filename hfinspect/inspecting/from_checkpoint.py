@@ -36,6 +36,7 @@ from .ties import head_apart, tie_findings, vocabulary, with_unstored_ties
 
 if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoding
+    from ..analysis.renamed import Renamed
     from ..checkpoints.variants import Variant
     from ..core.results import Adapter
 
@@ -52,11 +53,13 @@ def from_checkpoint(
     known: ReadContext = NOTHING_MORE,
     companions: Mapping[str, Mapping[str, object]] = {},
     where: str = "config.json",
+    renamed: Renamed | None = None,
 ) -> Inspected:
     """What the headers hold, labelled and compared with what config.json (``where``) predicts.
 
-    ``table`` are the tensors of ``checkpoint``, and ``decoding`` is of it. Raises NotAlikeError
-    where the tensors of a group have to be looked at one by one.
+    ``table`` are the tensors of ``checkpoint``, and ``decoding`` is of it; ``renamed`` says which
+    of them have other names in the files. Raises NotAlikeError where the tensors of a group have to
+    be looked at one by one.
 
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
@@ -74,6 +77,7 @@ def from_checkpoint(
         known.files,
         known.layout,
         where,
+        renamed,
     )
     inspection = assembled(
         target,

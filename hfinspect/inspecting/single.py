@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..analysis.folding import answered_by_groups
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
+from ..analysis.renamed import with_known_names
 from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.collector import collector_paused
@@ -42,6 +43,9 @@ def inspect_weights(
             unknown = Finding(error.kind, text, where, severity="note")
             known = known._replace(findings=(*known.findings, unknown))
     labels = None if checkpoint.format == "gguf" else prediction  # GGUF has names of its own
+    renamed = None
+    if known.layout != "adapter":  # whose names are PEFT's
+        checkpoint, renamed = with_known_names(checkpoint, labels)
 
     def answer(table: TensorTable) -> Inspected:
         decoding = decode(table, config, companions, labels)
@@ -56,6 +60,7 @@ def inspect_weights(
             known=known,
             companions=companions,
             where=where,
+            renamed=renamed,
         )
 
     with collector_paused():

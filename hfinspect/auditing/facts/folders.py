@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
+from ...analysis.renamed import Renamed, with_known_names
 from ...analysis.tensor_table import TensorTable
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
@@ -206,7 +208,7 @@ def judge(
     )
     if not comparable or main is None:
         return Judged(None, prediction, Decoding(), error)
-    checkpoint = as_checkpoint(main)
+    checkpoint, renamed = with_known_names(as_checkpoint(main), prediction)
     companions = {
         name: fact.mapping
         for name, fact in files.items()
@@ -223,5 +225,24 @@ def judge(
         decoding,
         config=values,
         companions=companions,
+        renamed=renamed,
     )
-    return Judged(inspected.inspection, prediction, decoding, error, values, companions)
+    as_known = main if renamed is None else _renamed(main, checkpoint, renamed)
+    return Judged(
+        inspected.inspection, prediction, decoding, error, values, companions, as_known, renamed
+    )
+
+
+def _renamed(main: Copy, checkpoint: Checkpoint, renamed: Renamed) -> Copy:
+    """The copy with the names of ``checkpoint``, in its index too."""
+    shards = {shard.file: shard for shard in checkpoint.shards}
+    files = tuple(
+        file if file.shard is None else replace(file, shard=shards[file.shard.file])
+        for file in main.files
+    )
+    index = main.index
+    if index is None or index.value is None:
+        return replace(main, files=files)
+    weight_map = {renamed.of(name): file for name, file in index.value.weight_map.items()}
+    value = replace(index.value, weight_map=weight_map)
+    return replace(main, files=files, index=replace(index, value=value))

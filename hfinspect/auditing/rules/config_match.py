@@ -11,9 +11,10 @@ from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,
     compared,
+    is_another,
     missing_parameters,
     reshaped_parameters,
-    respelled,
+    unexpected_names,
 )
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
@@ -31,11 +32,15 @@ def tensor_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     several = len([*facts.copies()]) > 1
     for c in compared(facts):
-        if respelled(c):
-            text = "its tensors have the names of another layout"
+        if is_another(c):
+            missing = c.expectation.missing
+            there = len(c.prediction.tensors) - len(missing)
+            text = (
+                f"another model, or names of a library that is not known: {there:,} of the "
+                f"{len(c.prediction.tensors):,} tensors of {c.prediction.architecture} are there"
+            )
             first = c.expectation.unexpected[0]
-            expected = f"names such as {c.expectation.missing[0]}"
-            yield RuleFinding(text, c.copy.label, first, expected, "warning")
+            yield RuleFinding(text, c.copy.label, first, f"names such as {missing[0]}")
             continue
         for spec in missing_parameters(c):
             if spec.component is not Component.HEAD:
@@ -54,7 +59,7 @@ def tensor_unexpected(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for c in compared(facts):
         packed = c.inspection.quantization is not None
-        for name in () if respelled(c) else c.expectation.unexpected:
+        for name in () if is_another(c) else unexpected_names(c):
             text = f"{c.prediction.architecture} has no such tensor"
             # GPTQ's packer writes a bias of zeros for every layer, whether it has one or not.
             severity = "note" if packed and name.endswith(".bias") else None
@@ -200,7 +205,7 @@ def tied_stored_twice(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for folder in facts.folders:
         inspection = folder.judged.inspection
-        copy = folder.main
+        copy = folder.judged.copy
         if inspection is None or copy is None or copy.format != "safetensors":
             continue
         for finding in inspection.findings:
@@ -221,7 +226,7 @@ def head_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     or complete the checkpoint.
     """
     for c in compared(facts):
-        for spec in () if respelled(c) else missing_parameters(c):
+        for spec in () if is_another(c) else missing_parameters(c):
             if spec.component is Component.HEAD:
                 text = f"{c.prediction.architecture} has it, and no file holds it"
                 yield RuleFinding(text, c.copy.label, spec.name, shape_text(spec.shape))

@@ -12,6 +12,7 @@ from ...trees.prediction import Prediction
 
 if TYPE_CHECKING:
     from ...analysis.quantization.decoding import Decoding
+    from ...analysis.renamed import Renamed
     from ...sources.source import FileEntry
 
 
@@ -22,7 +23,8 @@ class Evidence(NamedTuple):
     the config (``where``) promises, ``expectation`` how both differ: each None where nothing
     promises anything. ``decoding`` is how the weights are packed, ``companions`` the small JSON
     files next to them by name, ``files`` the listing of the repo or folder, ``layout`` what kind
-    of model it is, as in ``Inspection.layout``.
+    of model it is, as in ``Inspection.layout``. ``renamed`` are tensors that have other names in
+    the files than in ``checkpoint``.
     """
 
     checkpoint: Checkpoint
@@ -35,3 +37,4 @@ class Evidence(NamedTuple):
     files: Mapping[str, FileEntry] = {}
     layout: str = "model"
     where: str = "config.json"
+    renamed: Renamed | None = None

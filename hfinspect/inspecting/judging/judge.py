@@ -25,6 +25,10 @@ def judged_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _problems(evidence: Evidence) -> Iterator[Problem]:
     yield from missing_files(evidence)
+    if evidence.renamed is not None:
+        from .names_known import other_names
+
+        yield from other_names(evidence, evidence.renamed)
 
 
 def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:
