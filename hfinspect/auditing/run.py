@@ -1,6 +1,6 @@
 """From a source to a result: facts once, every chosen rule on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
@@ -35,6 +35,7 @@ def run_audit(
     file: str | None = None,
     reference: Checkpoint | None = None,
     reference_name: str | None = None,
+    reference_config: Mapping[str, object] | None = None,
     progress: Progress | None = None,
     predicted: Predicted | None = None,
     shards: Sequence[Shard] = (),
@@ -46,7 +47,9 @@ def run_audit(
     """
     rules = chosen(select, ignore, deep=deep)
     known = {shard.file: shard for shard in shards}
-    collector = Collector(source, file, deep, reference, reference_name, progress, predicted, known)
+    collector = Collector(
+        source, file, deep, reference, reference_name, progress, predicted, known, reference_config
+    )
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):

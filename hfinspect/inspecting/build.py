@@ -57,7 +57,7 @@ class ReadContext(NamedTuple):
 
     ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
     quantisations to choose from, ``contents`` what the file says of itself. ``files`` is the list
-    of all files, with the hashes that are known.
+    of all files, with the hashes that are known; ``base_config`` is that of an adapter's base.
     """
 
     findings: Sequence[Finding] = ()
@@ -67,6 +67,7 @@ class ReadContext(NamedTuple):
     adapter: Adapter | None = None
     last: Sequence[Finding] = ()
     files: Mapping[str, FileEntry] = {}
+    base_config: Mapping[str, Any] | None = None
 
 
 NOTHING_MORE = ReadContext()

@@ -78,6 +78,7 @@ def from_checkpoint(
         known.layout,
         where,
         renamed,
+        known.base_config,
     )
     inspection = assembled(
         target,

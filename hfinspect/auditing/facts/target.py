@@ -283,6 +283,7 @@ class TargetFacts:
     yaml: Mapping[str, str] = field(default_factory=dict)
     reference: Checkpoint | None = None
     reference_name: str | None = None
+    reference_config: Mapping[str, object] | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)
     single: bool = False
     card: ModelCard = field(default_factory=ModelCard)

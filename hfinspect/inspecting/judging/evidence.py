@@ -24,7 +24,7 @@ class Evidence(NamedTuple):
     promises anything. ``decoding`` is how the weights are packed, ``companions`` the small JSON
     files next to them by name, ``files`` the listing of the repo or folder, ``layout`` what kind
     of model it is, as in ``Inspection.layout``. ``renamed`` are tensors that have other names in
-    the files than in ``checkpoint``.
+    the files than in ``checkpoint``; ``base_config`` is that of an adapter's base.
     """
 
     checkpoint: Checkpoint
@@ -38,3 +38,4 @@ class Evidence(NamedTuple):
     layout: str = "model"
     where: str = "config.json"
     renamed: Renamed | None = None
+    base_config: Mapping[str, Any] | None = None
