@@ -10,9 +10,11 @@ from ..analysis.extra_tensors import extra_tensors_of, with_extra_tensors
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Labelled, place_stored
 from ..analysis.labels.routing import routing_of
+from ..analysis.mlx_layout import MLX_LAYOUT, is_mlx
 from ..analysis.tensor_table import TensorTable
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding, Shard
+from ..core.expectation import Expectation
 from ..core.model_facts import ModelFacts
 from ..core.refs import Origin
 from ..core.results import VariantFile, WeightFile
@@ -143,8 +145,25 @@ def _read(
     tensors = table.labelled(labelled.tensors)
     expected = Expected()
     if prediction is not None:
-        expected = Expected(True, compared(labelled, prediction, decoding.tensors, table))
+        expectation = compared(labelled, prediction, decoding.tensors, table)
+        expected = Expected(True, expectation)
+        if not expectation.agrees and is_mlx(table.shards, expectation.unexpected, decoding):
+            expected = _in_mlx_layout(expectation, tensors, prediction)
     return _Tensors(labelled, tensors, count_tensors(tensors), expected, prediction, prediction)
+
+
+def _in_mlx_layout(
+    expectation: Expectation, tensors: Sequence[TensorInfo], prediction: Prediction
+) -> Expected:
+    from .differing import as_in_mlx
+
+    rest = as_in_mlx(expectation, tensors, prediction)
+    if rest is expectation:
+        return Expected(True, expectation)
+    text = "is in MLX's layout, which MLX loads alone"
+    if rest.agrees:
+        text = f"complete, and {text}"
+    return Expected(True, rest, (Finding(MLX_LAYOUT, text, severity="note"),))
 
 
 def _read_gguf(
