@@ -2,7 +2,12 @@
 
 from typing import Final
 
+from ..checkpoints.original_names import META_NAMES, MISTRAL_NAMES
 from .mlx_layout import MLX_LAYOUT
 
 #: Rule of a note -> the layout that it is about.
-LAYOUTS: Final = {MLX_LAYOUT: "MLX's layout"}
+LAYOUTS: Final = {
+    MLX_LAYOUT: "MLX's layout",
+    MISTRAL_NAMES: "the names of Mistral's own code",
+    META_NAMES: "the names of Meta's own code",
+}

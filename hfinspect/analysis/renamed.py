@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from ..checkpoints.original_names import STARTS, hub_name
 from ..core.checkpoint import Checkpoint, Shard
 from ..core.records import dataclass
 from ..core.stored_tensors import StoredTensors, fold_names, texts_of, unfold_name
@@ -48,6 +49,7 @@ class Renamed:
         beside [tensors]: of these, how many belong to the wrapper and not to the class
         names: the first names, as they are in the files
         first: the first of them, as it is read
+        original: whether the names in the files are those of Mistral's or Meta's code
     """
 
     wrappers: tuple[Wrapper, ...]
@@ -57,6 +59,7 @@ class Renamed:
     beside: int
     names: tuple[str, ...]
     first: str
+    original: bool = False
 
     def of(self, name: str) -> str:
         """A name of the files as it is read; one that no file holds loses the same wrappers."""
@@ -68,7 +71,7 @@ class Renamed:
                 name = f".{name}".replace(f".{wrapper.prefix}", ".")[1:]
             else:
                 name = name.removeprefix(wrapper.prefix)
-        return name
+        return (self.original and hub_name(name)) or name
 
 
 #: Names that ``Renamed`` lists.
@@ -87,11 +90,14 @@ def with_known_names(
     if checkpoint.format == "gguf" or not _hints(checkpoint.shards, prediction):
         return checkpoint, None
     groups = _groups(checkpoint.shards)
-    patterns, wrappers = _unwrapped(groups, prediction)
+    names = _Names(groups)
+    wrappers = _unwrap(names, prediction)
+    original = prediction is not None and _take_from_original(names, prediction)
+    patterns = names.changed
     if not patterns:
         return checkpoint, None
     shards = tuple(_renamed_shard(shard, patterns) for shard in checkpoint.shards)
-    return replace(checkpoint, shards=shards), _record(groups, patterns, wrappers)
+    return replace(checkpoint, shards=shards), _record(groups, patterns, wrappers, original)
 
 
 # ---- whether to look at all
@@ -103,7 +109,7 @@ def _hints(shards: Sequence[Shard], prediction: Prediction | None) -> bool:
     for shard in shards:
         names = _some_names(shard)
         text = "\n".join(names)
-        if _CERTAIN.search(text) or _FRONT.search(text):
+        if _CERTAIN.search(text) or _FRONT.search(text) or STARTS.search(text):
             return True
         if names and len(first_names) < _ENDS:
             first_names += [names[0], names[-1]]
@@ -189,10 +195,7 @@ class _Names:
         return {old: new for old, new in self.now.items() if old != new}
 
 
-def _unwrapped(
-    groups: Sequence[_Group], prediction: Prediction | None
-) -> tuple[dict[str, str], tuple[Wrapper, ...]]:
-    names = _Names(groups)
+def _unwrap(names: _Names, prediction: Prediction | None) -> tuple[Wrapper, ...]:
     met: dict[Wrapper, None] = {}
     for wrapper in ANYWHERE:
         inner = "." + wrapper.prefix
@@ -205,7 +208,21 @@ def _unwrapped(
                 now = names.now[pattern]
     fronts = _known_fronts(names, prediction) if prediction else _common_fronts(names)
     met.update(dict.fromkeys(fronts))
-    return names.changed, tuple(met)
+    return tuple(met)
+
+
+def _take_from_original(names: _Names, prediction: Prediction) -> bool:
+    """Read names of Mistral's or Meta's code as those of the Hub, where the tree has these."""
+    find = spec_finder(prediction)
+    changes = []
+    for pattern in names.now:
+        group = names.group(pattern)
+        new = hub_name(group.pattern)
+        if new is None or _in_tree(group, find):
+            continue
+        if _in_tree(_Group(new, group.keys), find):
+            changes.append(names.change(pattern, new))
+    return any(changes)
 
 
 def _common_fronts(names: _Names) -> Iterator[Wrapper]:
@@ -346,7 +363,10 @@ def _renamed_shard(shard: Shard, patterns: Mapping[str, str]) -> Shard:
 
 
 def _record(
-    groups: Sequence[_Group], patterns: Mapping[str, str], wrappers: tuple[Wrapper, ...]
+    groups: Sequence[_Group],
+    patterns: Mapping[str, str],
+    wrappers: tuple[Wrapper, ...],
+    original: bool,
 ) -> Renamed:
     renamed = [group for group in groups if group.pattern in patterns]
     names: list[str] = []
@@ -362,6 +382,7 @@ def _record(
         sum(len(group.keys) for group in beside),
         tuple(names),
         unfold_name(patterns[first.pattern], first.keys[0]),
+        original,
     )
 
 

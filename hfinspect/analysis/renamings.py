@@ -82,7 +82,8 @@ IN_FRONT: Final = (
     Wrapper(("teacher",), "a trainer that distils"),
 )
 
-#: Parts of names that a wrapper adds next to the model's tensors: they belong to no class.
+#: Parts of names that a wrapper adds next to the model's tensors, or the code of an original: they
+#: belong to no class.
 BESIDE: Final = (
     ".lora_A.",
     ".lora_B.",
@@ -91,6 +92,7 @@ BESIDE: Final = (
     ".lora_magnitude_vector.",
     ".original_module.",
     "v_head.",
+    "rope.freqs",
 )
 
 #: Of a model that nothing predicts: taken off where every name begins with it.

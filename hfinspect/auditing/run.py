@@ -162,7 +162,7 @@ def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:
         for file in main.files:
             if file.shard is None:
                 yield Unchecked(f"tensors of {file.path}", "its header could not be read")
-        if folder.config is None:
+        if folder.config is None and folder.judged.config is None:
             if folder.adapter is None and main.format != "gguf":
                 yield Unchecked(f"weights in {place} against a config", "no config could be read")
         elif main.format == "gguf":

@@ -111,10 +111,21 @@ def from_checkpoint(
             *tie_findings(tensors.labelled),
             *_claims(tensors.counts.total, checkpoint),
             *tensors.expected.findings,
+            *_original(checkpoint, renamed, tensors.expected.expectation),
             *known.last,
         ),
     )
     return Inspected(inspection, tensors.prediction, checkpoint)
+
+
+def _original(
+    checkpoint: Checkpoint, renamed: Renamed | None, expectation: Expectation | None
+) -> tuple[Finding, ...]:
+    if renamed is None:
+        return ()
+    from .judging.names_known import original_note
+
+    return original_note(checkpoint, renamed, expectation)
 
 
 # ---- first half: the tensors, labelled, counted and compared
@@ -160,9 +171,9 @@ def _in_mlx_layout(
     rest = as_in_mlx(expectation, tensors, prediction)
     if rest is expectation:
         return Expected(True, expectation)
-    text = "is in MLX's layout, which MLX loads alone"
+    text = "in MLX's layout, which MLX loads alone"
     if rest.agrees:
-        text = f"complete, and {text}"
+        text = f"complete, {text}"
     return Expected(True, rest, (Finding(MLX_LAYOUT, text, severity="note"),))
 
 

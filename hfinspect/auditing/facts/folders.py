@@ -12,6 +12,7 @@ from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...checkpoints.one_file import IndexRead, Read
+from ...checkpoints.original_names import PARAMS_FILE, config_of_params, is_rank
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
@@ -186,7 +187,7 @@ def judge(
     repo says the folder is; ``predicted`` as in ``predict_as``.
     """
     config = files.get(config_name(declared))
-    values = config.mapping if config is not None else None
+    values = config.mapping if config is not None else _of_params(main, files)
     if values is None:
         return Judged()
     prediction: Prediction | None = None
@@ -202,7 +203,7 @@ def judge(
         error = caught
     comparable = (
         main is not None
-        and main.kind in (FileKind.MODEL, FileKind.WEIGHTS)
+        and (main.kind in (FileKind.MODEL, FileKind.WEIGHTS) or config is None)
         and main.format in ("safetensors", "torch")
         and any(file.shard is not None for file in main.files)
     )
@@ -231,6 +232,15 @@ def judge(
     return Judged(
         inspected.inspection, prediction, decoding, error, values, companions, as_known, renamed
     )
+
+
+def _of_params(main: Copy | None, files: Mapping[str, Read[object]]) -> Mapping[str, object] | None:
+    """The config of a copy as Mistral or Meta publish theirs; none where it is split by rank."""
+    params = files.get(PARAMS_FILE)
+    if main is None or main.kind is not FileKind.ORIGINAL or params is None:
+        return None
+    ranks = sum(is_rank(file.path) for file in main.files)
+    return None if params.mapping is None or ranks > 1 else config_of_params(params.mapping)
 
 
 def _renamed(main: Copy, checkpoint: Checkpoint, renamed: Renamed) -> Copy:
