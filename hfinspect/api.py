@@ -422,19 +422,19 @@ def audit(call: AuditCall) -> AuditResult:
     Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
     and what ``inspect`` raises for a ``reference`` that cannot.
     """
+    from .auditing.reference import read_reference
     from .auditing.run import run_audit
-    from .checkpoints.read import read_checkpoint
     from .sources.pointers import PointerSource
 
     # All values are no headers: a deep audit keeps nothing.
     access = (replace(call, cache=None) if call.deep else call).access()
     ref = access.resolve(call.target, call.revision)
     access = access.started()
-    base = None
+    base = base_config = None
     if call.reference is not None:
         other = access.resolve(call.reference)
         with closing(access.open(other)) as source:
-            base = read_checkpoint(source, file=other.file)
+            base, base_config = read_reference(source, other.file)
     if ref.path is not None:
         path = Path(ref.path).expanduser()
         opened: Source = PointerSource(path) if call.pointers else local_source(path)
@@ -451,6 +451,7 @@ def audit(call: AuditCall) -> AuditResult:
             file=ref.file or call.file,
             reference=base,
             reference_name=None if call.reference is None else str(call.reference),
+            reference_config=base_config,
             progress=call.progress,
         )
     access.check(ref)

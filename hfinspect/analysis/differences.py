@@ -17,6 +17,7 @@ from ..core.weight_changes import FileIdentity, WeightChanges
 from ..core.wholeness import Problem, none_whole
 from ..trees.prediction import Prediction
 from .labels.lookup import spec_finder
+from .mlx_layout import MLX_LAYOUT, alike, is_reordered
 
 #: Keys that say who wrote the file, not what the model is.
 _NOISE = frozenset({"_name_or_path", "transformers_version", "_diffusers_version", "auto_map"})
@@ -146,7 +147,7 @@ def compare(
             Difference(
                 target=other.target,
                 config=_config_changes(first, other),
-                changes=_changes(mine, tensors),
+                changes=_changes(*_without_layouts(first, other, mine, tensors)),
             )
             for other, tensors in zip(others, theirs, strict=True)
         ),
@@ -167,6 +168,28 @@ def _changes(
             kind, name, tuple(sorted({n for n in layers if n is not None})), len(layers), a, b, role
         )
         for (kind, name, a, b, role), layers in layers_of.items()
+    )
+
+
+def _without_layouts(
+    first: Inspection,
+    other: Inspection,
+    mine: Mapping[str, TensorInfo],
+    theirs: Mapping[str, TensorInfo],
+) -> tuple[Mapping[str, TensorInfo], Mapping[str, TensorInfo]]:
+    """Without tensors that one model has in MLX's layout and the other one not."""
+    is_mlx = any(one.rule == MLX_LAYOUT for model in (first, other) for one in model.findings)
+    if not is_mlx:
+        return mine, theirs
+    here, there = alike(
+        {name: one.parameters for name, one in mine.items() if name not in theirs},
+        {name: one.parameters for name, one in theirs.items() if name not in mine},
+    )
+    in_both = mine.keys() & theirs.keys()
+    reordered = {name for name in in_both if is_reordered(mine[name].shape, theirs[name].shape)}
+    return (
+        {name: one for name, one in mine.items() if name not in here | reordered},
+        {name: one for name, one in theirs.items() if name not in there | reordered},
     )
 
 

@@ -1,6 +1,6 @@
 """From a source to a result: facts once, every chosen rule on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
@@ -37,6 +37,7 @@ def run_audit(
     file: str | None = None,
     reference: Checkpoint | None = None,
     reference_name: str | None = None,
+    reference_config: Mapping[str, object] | None = None,
     progress: Progress | None = None,
     predicted: Predicted | None = None,
     shards: Sequence[Shard] = (),
@@ -48,7 +49,9 @@ def run_audit(
     """
     rules = chosen(select, ignore, deep=deep)
     known = {shard.file: shard for shard in shards}
-    collector = Collector(source, file, deep, reference, reference_name, progress, predicted, known)
+    collector = Collector(
+        source, file, deep, reference, reference_name, progress, predicted, known, reference_config
+    )
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):
@@ -225,7 +228,7 @@ def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:
         for file in main.files:
             if file.shard is None:
                 yield Unchecked(f"tensors of {file.path}", "its header could not be read")
-        if folder.config is None:
+        if folder.config is None and folder.judged.config is None:
             if folder.adapter is None and main.format != "gguf":
                 yield Unchecked(f"weights in {place} against a config", "no config could be read")
         elif main.format == "gguf":

@@ -11,6 +11,7 @@ from ..core.checkpoint import Shard
 from ..sources.source import FileEntry
 from .choose import BY_NAME, WeightCandidate, candidates
 from .filenames import FileKind, WeightName
+from .original_names import STARTS, hub_name
 
 #: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
 #: requests.
@@ -98,6 +99,11 @@ def judged(main: Iterable[Shard], other: Sequence[Shard]) -> str:
     scalars = sum(_SCALAR.search(name) is not None for name in theirs)
     if factors and factors + scalars == len(theirs):
         return f"an adapter, by its header: all {len(theirs):,} tensors are low-rank factors"
+    if in_original_names(
+        {name: shape for name, (_, shape) in mine.items()},
+        {name: shape for name, (_, shape) in theirs.items()},
+    ):
+        return "the same weights twice, in the names of the original, by its header"
     shared = {
         name for name, (_, shape) in theirs.items() if name in mine and mine[name][1] == shape
     }
@@ -114,6 +120,18 @@ def judged(main: Iterable[Shard], other: Sequence[Shard]) -> str:
         f"another checkpoint, by its header: {len(shared):,} of {len(theirs):,} tensors have a "
         "name and shape of the one read"
     )
+
+
+def in_original_names(
+    mine: Mapping[str, tuple[int, ...]], theirs: Mapping[str, tuple[int, ...]]
+) -> bool:
+    """Whether the other tensors are all of these under the names of Mistral's or Meta's code; a
+    head that is stored on one side alone may be tied on the other."""
+    if not any(STARTS.match(name) for name in theirs):
+        return False
+    renamed = {hub_name(name) or name: shape for name, shape in theirs.items()}
+    renamed.pop("rope.freqs", None)
+    return {**renamed, "lm_head.weight": None} == {**mine, "lm_head.weight": None}
 
 
 def _contents(shards: Iterable[Shard]) -> dict[str, tuple[str, tuple[int, ...]]]:

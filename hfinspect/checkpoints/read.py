@@ -2,7 +2,7 @@
 possible and everything of a round at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import cast
 
@@ -17,6 +17,7 @@ from .fallback import rounds_of
 from .filenames import FileKind, weight_name
 from .json_files import QUANTIZATION_FILES
 from .one_file import Read, gathered, good, read_json
+from .original_names import PARAMS_FILE, config_of_params, is_rank
 from .repo_layout import (
     PIPELINE_FILE,
     Layout,
@@ -112,6 +113,8 @@ def read_model(
     folder = _beside(files, main, file).rstrip("/")
     config_path = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
     config = texts.pop(config_path if folder and config_path in small else "config.json", None)
+    original = _config_of_params(texts, files)
+    config = original if config is None else config
     error = None if config is None else _no_object("config.json", config)
     by_folder = dict(zip(folders, checkpoints, strict=True))
     if declared and layout is Layout.MODULES:
@@ -151,7 +154,7 @@ def read_model(
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
         tuple(_left_over(files, main_checkpoint, parts, refused)) if parts else (),
         (*(_refused(files, error) for error in refused), *unsupported(files)),
-        (*notes.findings, *_unread_folders(source)),
+        (*notes.findings, *_unread_folders(source), *_ranks(files, main)),
         main_checkpoint if isinstance(main_checkpoint, UnsupportedFormatError) else None,
     )
 
@@ -260,8 +263,34 @@ def _small_files(
     for folder in folders:
         paths = [f"{folder}/{name}" for name in sorted(names)]
         places |= {path: (path, path) for path in paths}
+    if main is not None and main.files and _is_original(main.files):
+        places[PARAMS_FILE] = (f"{beside}{PARAMS_FILE}", PARAMS_FILE)
     present = {name: [path for path in paths if path in files] for name, paths in places.items()}
     return {name: paths[0] for name, paths in present.items() if paths}
+
+
+def _is_original(files: Sequence[str]) -> bool:
+    """Whether weights are those of Mistral's or Meta's code; of several ranks each has a part."""
+    name = weight_name(files[0])
+    return name is not None and name.kind is FileKind.ORIGINAL
+
+
+def _ranks(files: Mapping[str, FileEntry], main: WeightChoice | None) -> list[Finding]:
+    """What there is to say where only one of Meta's files is read."""
+    if main is None or not any(map(is_rank, main.files)):
+        return []
+    count = sum(map(is_rank, files))
+    text = f"is one of {count} ranks of a tensor-parallel run, each with a part of every matrix"
+    return [Finding("ranks", text, main.files[0])] if count > 1 else []
+
+
+def _config_of_params(texts: "_Texts", files: Mapping[str, FileEntry]) -> Read[object] | None:
+    """What params.json says, as a config.json; None where weights are split by rank, too."""
+    params = texts.pop(PARAMS_FILE, None)
+    if params is None or params.mapping is None or sum(map(is_rank, files)) > 1:
+        return None
+    config = config_of_params(params.mapping)
+    return None if config is None else replace(params, value=config)
 
 
 _Texts = dict[str, Read[object]]

@@ -26,6 +26,7 @@ from .alternatives import (
 from .choose import OtherFile, WeightChoice
 from .file_bytes import FirstGuess, is_incompressible, typical_header
 from .one_file import Read, good, read_index, read_shard
+from .original_names import OTHER_RANK, is_rank
 from .weight_map import Shards, shards_of
 
 #: Weight files of a repo that are read one by one. The largest released models have 770; each costs
@@ -334,6 +335,8 @@ class WeightReading:
         for other in self.choice.others:
             if same_bytes(self._named(), [other.path], self.files):
                 judgements[other.path] = SAME_BYTES
+            elif is_rank(other.path) and any(map(is_rank, used)):
+                judgements[other.path] = OTHER_RANK
         others = [
             other._replace(reason=with_judgement(other.reason, judgements.get(other.path)))
             for other in self.choice.others

@@ -18,14 +18,16 @@ Inspect = Callable[[str], Inspection]
 
 def adapter_of(
     config: Mapping[str, object] | None, origin: Origin, reach: Inspect
-) -> tuple[Adapter, list[Finding]]:
-    """The settings of an adapter, its base model's size, and what there is to say of the base.
+) -> tuple[Adapter, list[Finding], Inspection | None]:
+    """The settings of an adapter, its base model's size, what there is to say of the base, and the
+    base as far as it was reached.
 
     A base that cannot be reached is a note; one that is itself an adapter is not followed.
     """
     values = config or {}
     base = values.get("base_model_name_or_path")
     parameters = None
+    base_model = None
     findings: list[Finding] = []
     if isinstance(base, str) and base.strip():
         try:
@@ -46,7 +48,7 @@ def adapter_of(
         base=_text(base),
         base_parameters=parameters,
     )
-    return adapter, findings
+    return adapter, findings, base_model
 
 
 def base_target(base: str, *, is_local: bool) -> str:

@@ -58,7 +58,8 @@ class ReadContext(NamedTuple):
     ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
     quantisations to choose from, ``contents`` what the file says of itself. ``files`` is the list
     of all files, with the hashes that are known, ``unfinished`` what an interrupted download left,
-    ``config_error`` why no class can be built from the config.
+    ``config_error`` why no class can be built from the config, ``base_config`` that of an
+    adapter's base.
     """
 
     findings: Sequence[Finding] = ()
@@ -70,6 +71,7 @@ class ReadContext(NamedTuple):
     files: Mapping[str, FileEntry] = {}
     unfinished: Sequence[str] = ()
     config_error: str = ""
+    base_config: Mapping[str, Any] | None = None
 
 
 NOTHING_MORE = ReadContext()

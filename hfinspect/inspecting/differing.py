@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..analysis.labels.place import Labelled
+from ..analysis.mlx_layout import alike, is_reordered
 from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Finding
 from ..core.components import Role
@@ -99,3 +101,26 @@ def _as_predicted(spec: TensorSpec, meaning: Decoded | None) -> bool:
         return meaning.parameters is None or meaning.parameters == spec.parameters
     # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
     return spec.role is Role.BUFFER
+
+
+def as_in_mlx(
+    expectation: Expectation, tensors: Sequence[TensorInfo], prediction: Prediction
+) -> Expectation:
+    """The same without what only MLX's layout makes differ: experts in one tensor, other names, and
+    convolutions whose axes have another order. The expectation itself where there is none."""
+    infos = {info.name: info for info in tensors}
+    unexpected = {name: infos[name].parameters for name in expectation.unexpected}
+    sizes = {spec.name: spec.elements for spec in prediction.tensors}
+    missing = {name: sizes[name] for name in expectation.missing}
+    here, there = alike(unexpected, missing)
+    reshaped = {
+        name: shapes for name, shapes in expectation.reshaped.items() if not is_reordered(*shapes)
+    }
+    if not here and len(reshaped) == len(expectation.reshaped):
+        return expectation
+    return replace(
+        expectation,
+        missing=tuple(name for name in expectation.missing if name not in there),
+        unexpected=tuple(name for name in expectation.unexpected if name not in here),
+        reshaped=reshaped,
+    )

@@ -10,9 +10,11 @@ from ..analysis.extra_tensors import extra_tensors_of, with_extra_tensors
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Labelled, place_stored
 from ..analysis.labels.routing import routing_of
+from ..analysis.mlx_layout import MLX_LAYOUT, is_mlx
 from ..analysis.tensor_table import TensorTable
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding, Shard
+from ..core.expectation import Expectation
 from ..core.model_facts import ModelFacts
 from ..core.refs import Origin
 from ..core.results import VariantFile, WeightFile
@@ -36,6 +38,7 @@ from .ties import head_apart, tie_findings, vocabulary, with_unstored_ties
 
 if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoding
+    from ..analysis.renamed import Renamed
     from ..checkpoints.variants import Variant
     from ..core.results import Adapter
 
@@ -52,11 +55,13 @@ def from_checkpoint(
     known: ReadContext = NOTHING_MORE,
     companions: Mapping[str, Mapping[str, object]] = {},
     where: str = "config.json",
+    renamed: Renamed | None = None,
 ) -> Inspected:
     """What the headers hold, labelled and compared with what config.json (``where``) predicts.
 
-    ``table`` are the tensors of ``checkpoint``, and ``decoding`` is of it. Raises NotAlikeError
-    where the tensors of a group have to be looked at one by one.
+    ``table`` are the tensors of ``checkpoint``, and ``decoding`` is of it; ``renamed`` says which
+    of them have other names in the files. Raises NotAlikeError where the tensors of a group have to
+    be looked at one by one.
 
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
@@ -78,6 +83,8 @@ def from_checkpoint(
         unfinished=known.unfinished,
         config_error=known.config_error,
         dtypes=by_dtype(tensors.counts.cells),
+        renamed=renamed,
+        base_config=known.base_config,
     )
     inspection = assembled(
         target,
@@ -108,10 +115,21 @@ def from_checkpoint(
             *tie_findings(tensors.labelled),
             *_claims(tensors.counts.total, checkpoint),
             *tensors.expected.findings,
+            *_original(checkpoint, renamed, tensors.expected.expectation),
             *known.last,
         ),
     )
     return Inspected(inspection, tensors.prediction, checkpoint)
+
+
+def _original(
+    checkpoint: Checkpoint, renamed: Renamed | None, expectation: Expectation | None
+) -> tuple[Finding, ...]:
+    if renamed is None:
+        return ()
+    from .judging.names_known import original_note
+
+    return original_note(checkpoint, renamed, expectation)
 
 
 # ---- first half: the tensors, labelled, counted and compared
@@ -142,8 +160,25 @@ def _read(
     tensors = table.labelled(labelled.tensors)
     expected = Expected()
     if prediction is not None:
-        expected = Expected(True, compared(labelled, prediction, decoding.tensors, table))
+        expectation = compared(labelled, prediction, decoding.tensors, table)
+        expected = Expected(True, expectation)
+        if not expectation.agrees and is_mlx(table.shards, expectation.unexpected, decoding):
+            expected = _in_mlx_layout(expectation, tensors, prediction)
     return _Tensors(labelled, tensors, count_tensors(tensors), expected, prediction, prediction)
+
+
+def _in_mlx_layout(
+    expectation: Expectation, tensors: Sequence[TensorInfo], prediction: Prediction
+) -> Expected:
+    from .differing import as_in_mlx
+
+    rest = as_in_mlx(expectation, tensors, prediction)
+    if rest is expectation:
+        return Expected(True, expectation)
+    text = "in MLX's layout, which MLX loads alone"
+    if rest.agrees:
+        text = f"complete, {text}"
+    return Expected(True, rest, (Finding(MLX_LAYOUT, text, severity="note"),))
 
 
 def _read_gguf(

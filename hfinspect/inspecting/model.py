@@ -37,9 +37,14 @@ def inspect_read(
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
     if read.layout is Layout.ADAPTER:
         settings = read.companions.get("adapter_config.json")
-        adapter, last = adapter_of(settings, origin, reach)
+        adapter, last, base = adapter_of(settings, origin, reach)
         known = ReadContext(
-            findings, read.layout.value, adapter=adapter, last=last, files=read.files
+            findings,
+            read.layout.value,
+            adapter=adapter,
+            last=last,
+            files=read.files,
+            base_config=read.config if base is None else base.config,
         )
         # A config next to an adapter is that of the base model.
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)

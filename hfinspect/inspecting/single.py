@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..analysis.folding import answered_by_groups
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
+from ..analysis.renamed import with_known_names
 from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.collector import collector_paused
@@ -44,6 +45,9 @@ def inspect_weights(
             if isinstance(error, ConfigError):
                 known = known._replace(config_error=str(error))
     labels = None if checkpoint.format == "gguf" else prediction  # GGUF has names of its own
+    renamed = None
+    if known.layout != "adapter":  # whose names are PEFT's
+        checkpoint, renamed = with_known_names(checkpoint, labels)
 
     def answer(table: TensorTable) -> Inspected:
         decoding = decode(table, config, companions, labels)
@@ -58,6 +62,7 @@ def inspect_weights(
             known=known,
             companions=companions,
             where=where,
+            renamed=renamed,
         )
 
     with collector_paused():

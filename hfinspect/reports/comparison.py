@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ..analysis.count import per_layer
 from ..analysis.differences import Change, Comparison, Difference, ranges
+from ..analysis.library_layouts import LAYOUTS
 from ..core.expectation import ASSUMED
 from ..core.overrides import titled
 from ..core.results import Inspection
@@ -75,7 +76,13 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
         Paragraph(f"{name}: {finding.text}", "note")
         for name, model in zip(full, models, strict=True)
         for finding in model.findings
-        if finding.rule == ASSUMED
+        if finding.rule in (ASSUMED, *LAYOUTS)
+    ]
+    blocks += [
+        Paragraph(f"{name}: {problem.text}; compared without that", "note")
+        for name, model in zip(full, models, strict=True)
+        for problem in model.problems
+        if problem.kind == "other_names"
     ]
     if not drawn:
         return Document("", tuple(blocks), _plain(models))

@@ -4,6 +4,7 @@
 import shlex
 from typing import Any, ClassVar, Final
 
+from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..core.footprint import Memory
 from ..core.offload_plan import OffloadPlan
@@ -23,6 +24,7 @@ class LlamaCppLoader(Loader):
     name: ClassVar[str] = "llama.cpp"
     label: ClassVar[str] = "llama.cpp"
     key: ClassVar[str] = "llama_cpp"
+    layouts: ClassVar[tuple[str, ...]] = (MISTRAL_NAMES,)  # --mistral-format
 
     def of_class(self, subject: Subject) -> Check:
         lists = classes_of(self.name)
@@ -162,6 +164,8 @@ class LlamaCppLoader(Loader):
 
 def _converting(subject: Subject, path: str, more: str = "") -> str:
     remote = " --remote" if subject.inspection.origin.repo_id else ""
+    if any(finding.rule == MISTRAL_NAMES for finding in subject.inspection.findings):
+        more = f" --mistral-format{more}"
     return f"python convert_hf_to_gguf.py {subject.name} --outfile {path}{more}{remote}"
 
 

@@ -4,6 +4,7 @@ leaves a member out does not start."""
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
+from ..analysis.library_layouts import LAYOUTS
 from ..core.engine_answers import NO, UNKNOWN, YES, EngineAnswer, KernelRow, LaunchLine, YesNo
 from ..core.wholeness import first_reason
 from .engine_lists import engine_lists
@@ -52,6 +53,8 @@ class Loader(ABC):
     name: ClassVar[str]
     label: ClassVar[str]
     key: ClassVar[str]
+    #: Rules of the notes about layouts (``LAYOUTS``) that it takes.
+    layouts: ClassVar[tuple[str, ...]] = ()
 
     _REQUIRED: ClassVar[tuple[str, ...]] = ("name", "label", "key")
 
@@ -84,6 +87,14 @@ class Loader(ABC):
     def of_packing(self, subject: Subject) -> Check:
         """Whether it reads the weights as they are stored."""
 
+    def of_layout(self, subject: Subject) -> Check:
+        """Whether it takes tensors under the names, and in the shapes, that they have."""
+        for finding in subject.inspection.findings:
+            layout = LAYOUTS.get(finding.rule)
+            if layout is not None and finding.rule not in self.layouts:
+                return Check(NO, f"the tensors are in {layout}")
+        return PASSED
+
     def of_card(self, subject: Subject) -> Check:  # noqa: ARG002 - of an engine for all cards
         """Whether it runs on the card that was named, with weights that are packed so."""
         return PASSED
@@ -98,7 +109,8 @@ class Loader(ABC):
 
     def answer(self, subject: Subject) -> EngineAnswer:
         """All conditions together: ``no`` where one fails, ``unknown`` where one is not known."""
-        of_class, *others = (check(subject) for check in (self.of_class, self.of_packing))
+        checked = (self.of_class, self.of_packing, self.of_layout)
+        of_class, *others = (check(subject) for check in checked)
         others += of_files(subject)
         if subject.device is not None:
             others.append(self.of_card(subject))

@@ -3,6 +3,7 @@
 
 from typing import ClassVar
 
+from ..analysis.mlx_layout import MLX_LAYOUT
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..core.footprint import Memory
 from ..core.text import byte_size
@@ -17,6 +18,7 @@ class MlxLm(Loader):
     name: ClassVar[str] = "mlx-lm"
     label: ClassVar[str] = "MLX-LM"
     key: ClassVar[str] = "mlx_lm"
+    layouts: ClassVar[tuple[str, ...]] = (MLX_LAYOUT,)
 
     def of_class(self, subject: Subject) -> Check:
         kind = subject.model_type

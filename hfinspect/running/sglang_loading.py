@@ -4,6 +4,7 @@ arguments (srt/arg_groups/fields)."""
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import UNKNOWN, YES
 from ..core.footprint import Memory
 from ..core.text import byte_size
@@ -30,6 +31,11 @@ class SglangLoader(ServerLoader):
             reason = "it reads GGUF by the class that transformers makes of the file"
             return Check(UNKNOWN, reason)
         return super().of_no_class(subject)
+
+    def of_layout(self, subject: Subject) -> Check:
+        if any(finding.rule == MISTRAL_NAMES for finding in subject.inspection.findings):
+            return Check(UNKNOWN, "whether it takes Mistral's own names was not read")
+        return super().of_layout(subject)
 
     def of_packing(self, subject: Subject) -> Check:
         return Check(YES) if subject.is_gguf else super().of_packing(subject)

@@ -4,6 +4,7 @@ kernels/linear/ of its source."""
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
+from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import NO, YES, KernelRow
 from ..core.footprint import Memory
 from .kernel_choice import kernel_rows
@@ -15,12 +16,15 @@ from .subject import Subject
 _BFLOAT16: Final = 80
 #: What vLLM takes of a card, in percent: sizing/engines/vllm.py, ``usable``.
 _PERCENT: Final = 92
+#: What it needs for a checkpoint as Mistral publishes its own.
+_MISTRAL: Final = "--config-format mistral --load-format mistral --tokenizer-mode mistral"
 
 
 class VllmLoader(ServerLoader):
     name: ClassVar[str] = "vllm"
     label: ClassVar[str] = "vLLM"
     key: ClassVar[str] = "vllm"
+    layouts: ClassVar[tuple[str, ...]] = (MISTRAL_NAMES,)
     modelopt_fp8: ClassVar[str] = "modelopt"
     called: ClassVar[Mapping[str, str]] = {
         "auto-round": "inc",
@@ -51,7 +55,10 @@ class VllmLoader(ServerLoader):
         return kernel_rows(subject)
 
     def program(self, subject: Subject) -> str:
-        return f"vllm serve {subject.name}{subject.revision}"
+        line = f"vllm serve {subject.name}{subject.revision}"
+        if any(finding.rule == MISTRAL_NAMES for finding in subject.inspection.findings):
+            return f"{line} {_MISTRAL}"
+        return line
 
     def settings(self, subject: Subject, sized: Memory) -> tuple[list[str], list[str]]:
         flags = [f"--gpu-memory-utilization 0.{_PERCENT}"]

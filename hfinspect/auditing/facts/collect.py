@@ -101,6 +101,7 @@ class Collector:
     progress: Progress | None = None
     predicted: Predicted | None = None
     known: Mapping[str, Shard] = field(default_factory=dict)
+    reference_config: Mapping[str, object] | None = None
     unchecked: list[Unchecked] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
@@ -147,6 +148,7 @@ class Collector:
             yaml=self._yaml(files),
             reference=self.reference,
             reference_name=self.reference_name,
+            reference_config=self.reference_config,
             deep=self._deep(facts),
             single=single,
             card=self._card(files),

@@ -14,7 +14,7 @@ CONFIGS = tuple(
     "scheduler_config.json router_config.json cnn_config.json lstm_config.json "
     "wordembedding_config.json video_preprocessor_config.json image_processor_config.json "
     "modular_config.json modular_model_index.json sentence_bert_config.json "
-    "config_sentence_transformers.json".split()
+    "config_sentence_transformers.json params.json".split()
 )
 
 #: Other JSON files are looked at only on disk, where it costs nothing, and up to so many bytes in

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ...analysis.renamed import is_beside
 from ...core.components import Component, Role
 from ...core.config import ModelConfig
 from ...core.expectation import Expectation
@@ -30,7 +31,7 @@ class Compared(NamedTuple):
 def compared(facts: TargetFacts) -> Iterator[Compared]:
     for folder in facts.folders:
         judged = folder.judged
-        copy = folder.main
+        copy = judged.copy
         inspection = judged.inspection
         prediction = judged.prediction
         if (
@@ -61,13 +62,21 @@ def missing_of(c: Compared, *, head: bool) -> Iterator[RuleFinding]:
             yield finding_of(c.folder, problem)
 
 
-def respelled(c: Compared) -> bool:
-    """Whether these seem to be the predicted tensors under the names of another layout: hardly a
-    name is known, and there are about as many."""
-    predicted = len(c.prediction.tensors)
-    in_files = len(c.infos)
-    few = 10 * len(c.expectation.missing) >= 9 * predicted
-    return few and abs(in_files - predicted) * 10 <= predicted
+def is_another(c: Compared) -> bool:
+    """Whether hardly a tensor of the class is there, and there are others: another model, or one in
+    the names of a library that is not known."""
+    few = 10 * len(c.expectation.missing) >= 9 * len(c.prediction.tensors)
+    strangers = 2 * len(c.expectation.unexpected) > len(c.infos)
+    return few and strangers and c.copy.readable
+
+
+def unexpected_names(c: Compared) -> Iterator[str]:
+    """Names of tensors that the class does not have, but for those that a wrapper added, which is
+    reported by itself."""
+    wrapped = c.folder.judged.renamed is not None
+    for name in c.expectation.unexpected:
+        if not (wrapped and is_beside(name)):
+            yield name
 
 
 def reshaped_parameters(

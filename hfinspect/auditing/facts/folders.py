@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
+from ...analysis.renamed import Renamed, with_known_names
 from ...analysis.tensor_table import TensorTable
 from ...checkpoints.agreement import compare_with_index, repeated_tensors
 from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...checkpoints.one_file import IndexRead, Read
+from ...checkpoints.original_names import PARAMS_FILE, config_of_params, is_rank
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
@@ -211,7 +214,7 @@ def judge(
     repo says the folder is; ``predicted`` as in ``predict_as``.
     """
     config = files.get(config_name(declared))
-    values = config.mapping if config is not None else None
+    values = config.mapping if config is not None else _of_params(main, files)
     if values is None:
         return Judged()
     prediction: Prediction | None = None
@@ -227,13 +230,13 @@ def judge(
         error = caught
     comparable = (
         main is not None
-        and main.kind in (FileKind.MODEL, FileKind.WEIGHTS)
+        and (main.kind in (FileKind.MODEL, FileKind.WEIGHTS) or config is None)
         and main.format in ("safetensors", "torch")
         and any(file.shard is not None for file in main.files)
     )
     if not comparable or main is None:
         return Judged(None, prediction, Decoding(), error)
-    checkpoint = as_checkpoint(main)
+    checkpoint, renamed = with_known_names(as_checkpoint(main), prediction)
     companions = {
         name: fact.mapping
         for name, fact in files.items()
@@ -255,5 +258,33 @@ def judge(
             config_error="" if error is None else str(error),
         ),
         companions=companions,
+        renamed=renamed,
     )
-    return Judged(inspected.inspection, prediction, decoding, error, values, companions)
+    as_known = main if renamed is None else _renamed(main, checkpoint, renamed)
+    return Judged(
+        inspected.inspection, prediction, decoding, error, values, companions, as_known, renamed
+    )
+
+
+def _of_params(main: Copy | None, files: Mapping[str, Read[object]]) -> Mapping[str, object] | None:
+    """The config of a copy as Mistral or Meta publish theirs; none where it is split by rank."""
+    params = files.get(PARAMS_FILE)
+    if main is None or main.kind is not FileKind.ORIGINAL or params is None:
+        return None
+    ranks = sum(is_rank(file.path) for file in main.files)
+    return None if params.mapping is None or ranks > 1 else config_of_params(params.mapping)
+
+
+def _renamed(main: Copy, checkpoint: Checkpoint, renamed: Renamed) -> Copy:
+    """The copy with the names of ``checkpoint``, in its index too."""
+    shards = {shard.file: shard for shard in checkpoint.shards}
+    files = tuple(
+        file if file.shard is None else replace(file, shard=shards[file.shard.file])
+        for file in main.files
+    )
+    index = main.index
+    if index is None or index.value is None:
+        return replace(main, files=files)
+    weight_map = {renamed.of(name): file for name, file in index.value.weight_map.items()}
+    value = replace(index.value, weight_map=weight_map)
+    return replace(main, files=files, index=replace(index, value=value))

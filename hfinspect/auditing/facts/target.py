@@ -29,6 +29,7 @@ from .card import ModelCard
 
 if TYPE_CHECKING:
     from ...analysis.quantization.packing import Packing
+    from ...analysis.renamed import Renamed
 
 
 class Gadget(NamedTuple):
@@ -175,7 +176,8 @@ class Judged:
 
     ``inspection`` is None where nothing could be compared; ``prediction`` where the architecture is
     not in the catalog or its config broken (``config_error``). ``companions`` are the files next to
-    the config that say how weights are packed.
+    the config that say how weights are packed. ``copy`` is the folder's main copy under the names
+    that the class gives to its tensors; ``renamed`` says which have other ones in the files.
     """
 
     inspection: Inspection | None = None
@@ -184,6 +186,8 @@ class Judged:
     config_error: HfinspectError | None = None
     config: Mapping[str, object] | None = None
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    copy: Copy | None = None
+    renamed: Renamed | None = None
 
     @cached_property
     def packing(self) -> Packing | None:
@@ -287,6 +291,7 @@ class TargetFacts:
     yaml: Mapping[str, str] = field(default_factory=dict)
     reference: Checkpoint | None = None
     reference_name: str | None = None
+    reference_config: Mapping[str, object] | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)
     single: bool = False
     card: ModelCard = field(default_factory=ModelCard)

@@ -1,16 +1,15 @@
-"""HI317 to HI320: an adapter against its own config and its base. HI33x: against a reference."""
+"""HI317 to HI320, HI342 and HI343: an adapter against its config and its base. HI33x: against a
+reference."""
 
 from collections.abc import Iterator, Mapping
 
 from ...checkpoints.filenames import FileKind
 from ...core.tensor import StoredTensor
+from ...inspecting.judging.adapter_fits import adapter_problems, base_of
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
 _HALVES = {"lora_A": "lora_B", "lora_embedding_A": "lora_embedding_B"}
-_WRAPPERS = tuple(
-    "base_model.model. base_model. transformer. model. unet. diffusion_model.".split()
-)
 
 
 def _adapters(facts: TargetFacts) -> Iterator[tuple[Folder, Copy, Mapping[str, object]]]:
@@ -108,74 +107,60 @@ def adapter_targets(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 @rule("HI320", "adapter-base", "error")
 def adapter_base(facts: TargetFacts) -> Iterator[RuleFinding]:
-    """A LoRA module is not in the base model, or its matrices do not fit the weight there.
+    """A LoRA module is not in the base model, or a tensor of the adapter does not fit that there.
 
-    Why: the adapter was made for another model. Needs the base: a config.json next to the adapter,
-    or `--reference`.
+    Why: the adapter was made for another model, or for one with another vocabulary. Needs the base:
+    a config.json next to the adapter, or `--reference`.
 
     Fix: use the base that adapter_config.json names, at the right revision.
     """
+    yield from _of_kinds(facts, "parts_differ")
+
+
+@rule("HI342", "adapter-names", "error")
+def adapter_names(facts: TargetFacts) -> Iterator[RuleFinding]:
+    """PEFT finds no module for the names in an adapter, or no LoRA pair among them.
+
+    Why: PEFT fills modules by their whole paths; what has another path is left out, with a warning
+    at most, and the adapter does nothing.
+
+    Fix: save the adapter on the class that it is used with, outside of any wrapper.
+    """
+    yield from _of_kinds(facts, "other_names")
+
+
+@rule("HI343", "adapter-incomplete", "error")
+def adapter_incomplete(facts: TargetFacts) -> Iterator[RuleFinding]:
+    """adapter_config.json names modules of which the file holds nothing.
+
+    Why: PEFT fails for a module that was to be saved whole, and gives a module of the base without
+    matrices new ones, which do nothing.
+
+    Fix: save the adapter again, or correct modules_to_save and target_modules.
+    """
+    yield from _of_kinds(facts, "missing_tensors")
+
+
+def _of_kinds(facts: TargetFacts, kind: str) -> Iterator[RuleFinding]:
     for folder, copy, settings in _adapters(facts):
-        base = _base_shapes(facts, folder)
-        if not base:
-            continue
-        flipped = bool(settings.get("fan_in_fan_out"))
-        for module, first, second, embedding in _pairs(copy):
-            tensor = first or second
-            if tensor is None:
-                continue
-            path = copy.file_of[tensor.name]
-            shape = _weight_of(base, module)
-            if shape is None:
-                yield RuleFinding("the base has no such module", path, tensor.name)
-                continue
-            fits = _fits(first, second, shape, embedding, flipped)
-            if not fits:
-                sizes = " and ".join(
-                    "x".join(map(str, half.shape)) for half in (first, second) if half is not None
+        stored = None
+        config = folder.config
+        if facts.reference is not None:
+            shards = facts.reference.shards
+            stored = {t.name: t.shape for shard in shards for t in shard.tensors}
+            config = facts.reference_config
+        base = base_of(config, settings, stored)
+        tensors = {tensor.name: tensor.shape for tensor in copy.tensors.values()}
+        for problem in adapter_problems(tensors, settings, base):
+            if problem.kind == kind:
+                file = copy.file_of.get(problem.example or "")
+                yield RuleFinding(
+                    problem.sentence,
+                    file or f"{folder.path}adapter_config.json",
+                    problem.example if file else None,
+                    problem.fix or None,
+                    problem.severity,
                 )
-                expected = f"the base's weight, {'x'.join(map(str, shape))}"
-                yield RuleFinding(f"its matrices are {sizes}", path, tensor.name, expected)
-
-
-def _base_shapes(facts: TargetFacts, folder: Folder) -> Mapping[str, tuple[int, ...]]:
-    if facts.reference is not None:
-        shards = facts.reference.shards
-        return {t.name: t.shape for shard in shards for t in shard.tensors}
-    prediction = folder.judged.prediction
-    return {} if prediction is None else {s.name: s.shape for s in prediction.specs}
-
-
-def _weight_of(base: Mapping[str, tuple[int, ...]], module: str) -> tuple[int, ...] | None:
-    """Shape of the module's weight: by its whole name, then without the wrappers' prefixes."""
-    name = module
-    for _ in range(4):  # base_model.model.model.layers: one name, three wrappers
-        for spelling in (name, f"model.{name}", f"transformer.{name}"):
-            shape = base.get(f"{spelling}.weight")
-            if shape is not None:
-                return shape
-        shorter = next((name[len(w) :] for w in _WRAPPERS if name.startswith(w)), None)
-        if shorter is None:
-            return None
-        name = shorter
-    return None
-
-
-def _fits(
-    first: StoredTensor | None,
-    second: StoredTensor | None,
-    shape: tuple[int, ...],
-    embedding: bool,
-    flipped: bool,
-) -> bool:
-    """Linear: A (r, in), B (out, r) for a weight (out, in), stored flipped by Conv1D.
-    Embedding: A (r, rows), B (width, r) for a table (rows, width)."""
-    if len(shape) < 2:
-        return False
-    out, into = (shape[1], shape[0]) if embedding or flipped else (shape[0], shape[1])
-    if first is not None and (len(first.shape) < 2 or first.shape[1] != into):
-        return False
-    return second is None or (len(second.shape) > 1 and second.shape[0] == out)
 
 
 # ---- --reference

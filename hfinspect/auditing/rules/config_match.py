@@ -11,9 +11,10 @@ from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,
     compared,
+    is_another,
     missing_of,
     reshaped_parameters,
-    respelled,
+    unexpected_names,
 )
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule
@@ -43,7 +44,7 @@ def tensor_unexpected(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for c in compared(facts):
         packed = c.inspection.quantization is not None
-        for name in () if respelled(c) else c.expectation.unexpected:
+        for name in () if is_another(c) else unexpected_names(c):
             text = f"{c.prediction.architecture} has no such tensor"
             # GPTQ's packer writes a bias of zeros for every layer, whether it has one or not.
             severity = "note" if packed and name.endswith(".bias") else None
@@ -189,7 +190,7 @@ def tied_stored_twice(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for folder in facts.folders:
         inspection = folder.judged.inspection
-        copy = folder.main
+        copy = folder.judged.copy
         if inspection is None or copy is None or copy.format != "safetensors":
             continue
         for finding in inspection.findings:

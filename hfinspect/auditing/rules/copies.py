@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ...checkpoints.alternatives import in_original_names
 from ...checkpoints.filenames import FileKind
 from ...core.text import byte_size, shape_text
 from ..facts.target import Copy, Folder, TargetFacts
@@ -58,6 +59,20 @@ def second_copy(facts: TargetFacts) -> Iterator[RuleFinding]:
             if folder.main is not None and copy is not folder.main and copy.size:
                 text = f"{byte_size(copy.size)} for a second copy ({copy.format})"
                 yield RuleFinding(text, copy.label, None, f"only {folder.main.label}")
+        yield from _originals(folder)
+
+
+def _originals(folder: Folder) -> Iterator[RuleFinding]:
+    """Files that hold the folder's model under the names of Mistral's or Meta's code."""
+    main = folder.main
+    for copy in folder.copies:
+        if main is None or copy is main or copy.kind is not FileKind.ORIGINAL:
+            continue
+        mine = {name: tensor.shape for name, tensor in main.tensors.items()}
+        theirs = {name: tensor.shape for name, tensor in copy.tensors.items()}
+        if in_original_names(mine, theirs):
+            text = f"{byte_size(copy.size)} for the same weights twice, in the original's names"
+            yield RuleFinding(text, copy.label, None, f"only {main.label}")
 
 
 @rule("HI212", "copies-disagree", "warning")

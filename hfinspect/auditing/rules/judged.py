@@ -7,7 +7,7 @@ from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule
 
 
-@rule("HI343", "empty-tensors", "error")
+@rule("HI351", "empty-tensors", "error")
 def empty_tensors(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Weights have no element, where the config's class has some.
 

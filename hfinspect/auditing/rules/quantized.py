@@ -42,7 +42,7 @@ def _is_packed(tensor: StoredTensor) -> bool:
 
 def _weights(facts: TargetFacts) -> Iterator[tuple[Folder, Copy]]:
     for folder in facts.folders:
-        copy = folder.main
+        copy = folder.judged.copy or folder.main
         if copy is None or not folder.config or (facts.single and copy.sharded):
             continue
         if copy.format in ("safetensors", "torch"):

@@ -13,6 +13,7 @@ from ...trees.prediction import Prediction
 
 if TYPE_CHECKING:
     from ...analysis.quantization.decoding import Decoding
+    from ...analysis.renamed import Renamed
     from ...sources.source import FileEntry
 
 
@@ -25,7 +26,9 @@ class Evidence(NamedTuple):
     files next to them by name, ``files`` the listing of the repo or folder, ``layout`` what kind
     of model it is, as in ``Inspection.layout``. ``origin`` is where it lies, ``unfinished`` what an
     interrupted download left there, ``config_error`` why no class can be built from the config,
-    ``dtypes`` those of the tensors.
+    ``dtypes`` those of the tensors. ``renamed`` are tensors that
+    have other names in the files than in ``checkpoint``; ``base_config`` is that of an adapter's
+    base.
     """
 
     checkpoint: Checkpoint
@@ -42,3 +45,5 @@ class Evidence(NamedTuple):
     config_error: str = ""
     dtypes: Collection[str] = ()
     unfinished: Sequence[str] = ()
+    renamed: Renamed | None = None
+    base_config: Mapping[str, Any] | None = None

@@ -16,6 +16,7 @@ def judged(evidence: Evidence) -> dict[str, Any]:
     """The fields of an inspection that say whether a checkpoint is whole."""
     problems = by_weight(_problems(evidence))
     known = evidence.expectation is not None or bool(evidence.checkpoint.missing)
+    known = known or evidence.base_config is not None
     return {"whole": is_whole(problems, known=known), "problems": problems}
 
 
@@ -54,6 +55,17 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         from .prediction_layers import missing_prediction_layers
 
         yield from missing_prediction_layers(evidence)
+    if evidence.renamed is not None:
+        from .names_known import other_names
+
+        yield from other_names(evidence, evidence.renamed)
+    settings = evidence.companions.get("adapter_config.json")
+    if evidence.layout == "adapter" and settings is not None:
+        from .adapter_fits import adapter_problems, base_of
+
+        base = base_of(evidence.base_config, settings)
+        tensors = {tensor.name: tensor.shape for tensor in evidence.tensors}
+        yield from adapter_problems(tensors, settings, base)
 
 
 def _may_be_packed(evidence: Evidence) -> bool:
