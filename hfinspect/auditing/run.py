@@ -15,6 +15,7 @@ from ..core.wholeness import MAX_NAMES, Problem, ProblemKind, by_weight, is_whol
 from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
+from .facts.adapters_there import adapters_of, problems_of_adapter
 from .facts.collect import Collector
 from .facts.target import Folder, TargetFacts
 from .facts.tokenizers_read import tokenizer_of_root
@@ -202,6 +203,8 @@ def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
     judged = [folder for folder in facts.folders if folder.judged.inspection is not None]
     inspection = judged[0].judged.inspection if judged else None
     problems = [] if inspection is None else [*inspection.problems]
+    for folder, copy, _ in adapters_of(facts):
+        problems += problems_of_adapter(facts, folder, copy)
     main = next((folder for folder in facts.folders if folder.main is not None), None)
     problems += () if main is None else _unreadable(main)
     known = inspection is not None and inspection.whole is not None

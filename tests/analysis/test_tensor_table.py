@@ -101,6 +101,7 @@ KNOWING = {
     "checkpoints/folded_index.py": "keeps a weight_map in the same form",
     "analysis/folding.py": "says which tensors are alike",
     "analysis/folded_table.py": "the table of those groups",
+    "analysis/renamed.py": "takes a wrapper out of all names of a pattern at once",
     "analysis/kinds.py": "layers that are alike in a picture, as one",
     "analysis/differences.py": "differences of many layers, in one row",
 }

@@ -5,21 +5,11 @@ from collections.abc import Iterator, Mapping
 
 from ...checkpoints.filenames import FileKind
 from ...core.tensor import StoredTensor
-from ...inspecting.judging.adapter_fits import adapter_problems, base_of
-from ..facts.target import Copy, Folder, TargetFacts
+from ..facts.adapters_there import adapters_of, problems_of_adapter
+from ..facts.target import Copy, TargetFacts
 from ..registry import RuleFinding, rule
 
 _HALVES = {"lora_A": "lora_B", "lora_embedding_A": "lora_embedding_B"}
-
-
-def _adapters(facts: TargetFacts) -> Iterator[tuple[Folder, Copy, Mapping[str, object]]]:
-    for folder in facts.folders:
-        settings = folder.adapter
-        if settings is None or str(settings.get("peft_type", "LORA")).upper() != "LORA":
-            continue
-        for copy in folder.copies:
-            if copy.kind is FileKind.ADAPTER and copy.readable:
-                yield folder, copy, settings
 
 
 def _pairs(copy: Copy) -> Iterator[tuple[str, StoredTensor | None, StoredTensor | None, bool]]:
@@ -44,7 +34,7 @@ def adapter_rank(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct `r` or `rank_pattern` in adapter_config.json.
     """
-    for folder, copy, settings in _adapters(facts):
+    for folder, copy, settings in adapters_of(facts):
         pattern = settings.get("rank_pattern")
         ranks = {settings.get("r"), *(pattern.values() if isinstance(pattern, dict) else ())}
         declared = {rank for rank in ranks if type(rank) is int}
@@ -70,7 +60,7 @@ def adapter_half(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: save the adapter again.
     """
-    for _, copy, _ in _adapters(facts):
+    for _, copy, _ in adapters_of(facts):
         for module, first, second, _ in _pairs(copy):
             read = first or second
             if read is not None and (first is None or second is None):
@@ -87,7 +77,7 @@ def adapter_targets(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct `target_modules`, or save the adapter again.
     """
-    for folder, copy, settings in _adapters(facts):
+    for folder, copy, settings in adapters_of(facts):
         targets = settings.get("target_modules")
         if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
             continue
@@ -142,16 +132,8 @@ def adapter_incomplete(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 
 def _of_kinds(facts: TargetFacts, kind: str) -> Iterator[RuleFinding]:
-    for folder, copy, settings in _adapters(facts):
-        stored = None
-        config = folder.config
-        if facts.reference is not None:
-            shards = facts.reference.shards
-            stored = {t.name: t.shape for shard in shards for t in shard.tensors}
-            config = facts.reference_config
-        base = base_of(config, settings, stored)
-        tensors = {tensor.name: tensor.shape for tensor in copy.tensors.values()}
-        for problem in adapter_problems(tensors, settings, base):
+    for folder, copy, _ in adapters_of(facts):
+        for problem in problems_of_adapter(facts, folder, copy):
             if problem.kind == kind:
                 file = copy.file_of.get(problem.example or "")
                 yield RuleFinding(

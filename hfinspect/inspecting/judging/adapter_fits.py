@@ -111,6 +111,8 @@ def adapter_problems(
     if not pairs:
         yield from _no_pair(tensors, settings)
         return
+    yield from _halves(pairs)
+    yield from _ranks(pairs, settings)
     yield from _saved_modules(tensors, settings)
     if base is not None:
         yield from _places(pairs, base)
@@ -129,6 +131,38 @@ def _pairs(tensors: Mapping[str, Shape]) -> list[_Pair]:
         _Pair(module, both.get("A"), both.get("B"), embedding)
         for (module, embedding), both in halves.items()
     ]
+
+
+def _halves(pairs: Sequence[_Pair]) -> Iterator[Problem]:
+    """Modules with one matrix of two: PEFT keeps the other as it was initialised."""
+    alone = [pair for pair in pairs if pair.first is None or pair.second is None]
+    if alone:
+        names, count = of_names([pair.name for pair in alone])
+        text = f"{count:,} of {len(pairs):,} modules lack one of their two matrices"
+        cause = "PEFT keeps the other as it was initialised"
+        yield Problem("broken_contract", text, count, names[0], cause, "save the adapter again",
+                      names=names)  # fmt: skip
+
+
+def _ranks(pairs: Sequence[_Pair], settings: Mapping[str, object]) -> Iterator[Problem]:
+    """Matrices of another rank than the config says, or than their other half: PEFT refuses."""
+    pattern = settings.get("rank_pattern")
+    ranks = {settings.get("r"), *(pattern.values() if isinstance(pattern, dict) else ())}
+    declared = {rank for rank in ranks if type(rank) is int}
+    other = [pair for pair in pairs if not _of_rank(pair, declared)]
+    if other:
+        names, count = of_names([pair.name for pair in other])
+        shown = " or ".join(map(str, sorted(declared))) or "unknown"
+        text = f"{count:,} of {len(pairs):,} modules are of another rank than {shown}"
+        yield Problem("broken_contract", text, count, names[0], "PEFT refuses them",
+                      "correct r or rank_pattern", names=names)  # fmt: skip
+
+
+def _of_rank(pair: _Pair, declared: set[int]) -> bool:
+    first = None if pair.first is None or not pair.first[1] else pair.first[1][0]
+    second = None if pair.second is None or len(pair.second[1]) < 2 else pair.second[1][1]
+    of_pair = {rank for rank in (first, second) if rank is not None}
+    return len(of_pair) < 2 and (not declared or of_pair <= declared)
 
 
 def _no_pair(tensors: Mapping[str, Shape], settings: Mapping[str, object]) -> Iterator[Problem]:

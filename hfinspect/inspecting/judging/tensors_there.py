@@ -56,7 +56,10 @@ def _missing_parameters(
     names = set(expectation.missing)
     if gone and checkpoint.index is not None:
         index = checkpoint.index
-        names -= _lost(index.file, index.weight_map, gone, prediction)
+        weight_map: Mapping[str, str] = index.weight_map
+        if evidence.renamed is not None:
+            weight_map = {evidence.renamed.of(name): file for name, file in weight_map.items()}
+        names -= _lost(index.file, weight_map, gone, prediction)
     specs = {spec.name: spec for spec in prediction.specs if spec.name in names}
     in_order = (specs[name] for name in expectation.missing if name in specs)
     return [spec for spec in in_order if spec.role is Role.PARAMETER]
