@@ -14,6 +14,10 @@ def judged(evidence: Evidence) -> dict[str, Any]:
     """The fields of an inspection that say whether a checkpoint is whole."""
     problems = by_weight(_problems(evidence))
     known = evidence.expectation is not None or bool(evidence.checkpoint.missing)
+    if not known and evidence.checkpoint.format == "gguf":
+        from .gguf_loading import is_gguf_model
+
+        known = is_gguf_model(evidence)
     return {"whole": is_whole(problems, known=known), "problems": problems}
 
 
@@ -25,6 +29,10 @@ def judged_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _problems(evidence: Evidence) -> Iterator[Problem]:
     yield from missing_files(evidence)
+    if evidence.checkpoint.format == "gguf":
+        from .gguf_loading import gguf_problems
+
+        yield from gguf_problems(evidence)
 
 
 def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:
