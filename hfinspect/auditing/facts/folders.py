@@ -23,9 +23,12 @@ from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
+from ...core.wholeness import Problem, by_weight
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
 from ...inspecting.declared_class import Predicted, predict_as
 from ...inspecting.from_checkpoint import from_checkpoint
+from ...inspecting.judging.evidence import Evidence
+from ...inspecting.judging.gguf_loading import gguf_problems
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
 from .target import Copy, Folder, Judged, WeightFact
@@ -178,15 +181,17 @@ def judge(
     declared: str | None = None,
     predicted: Predicted | None = None,
 ) -> Judged:
-    """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
+    """Nothing to compare without weights or without a config; GGUF, whose names differ, is held
+    against its own key-values.
 
     ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
     repo says the folder is; ``predicted`` as in ``predict_as``.
     """
     config = files.get(config_name(declared))
     values = config.mapping if config is not None else None
+    problems = _gguf_problems(main)
     if values is None:
-        return Judged()
+        return Judged(gguf_problems=problems)
     prediction: Prediction | None = None
     error: HfinspectError | None = None
     try:
@@ -205,7 +210,7 @@ def judge(
         and any(file.shard is not None for file in main.files)
     )
     if not comparable or main is None:
-        return Judged(None, prediction, Decoding(), error)
+        return Judged(None, prediction, Decoding(), error, gguf_problems=problems)
     checkpoint = as_checkpoint(main)
     companions = {
         name: fact.mapping
@@ -225,3 +230,14 @@ def judge(
         companions=companions,
     )
     return Judged(inspected.inspection, prediction, decoding, error, values, companions)
+
+
+def _gguf_problems(main: Copy | None) -> tuple[Problem, ...]:
+    """Why llama.cpp would refuse a GGUF model whose headers could all be read."""
+    if main is None or main.format != "gguf" or not main.files:
+        return ()
+    if main.kind not in (FileKind.MODEL, FileKind.WEIGHTS):
+        return ()
+    if any(file.shard is None for file in main.files):
+        return ()
+    return by_weight(gguf_problems(Evidence(as_checkpoint(main), ())))

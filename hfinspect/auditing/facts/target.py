@@ -19,6 +19,7 @@ from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
+from ...core.wholeness import Problem
 from ...errors import HfinspectError
 from ...formats.pickles.globals import PickleScan
 from ...inspecting.declared_class import is_model
@@ -167,7 +168,8 @@ class Judged:
 
     ``inspection`` is None where nothing could be compared; ``prediction`` where the architecture is
     not in the catalog or its config broken (``config_error``). ``companions`` are the files next to
-    the config that say how weights are packed.
+    the config that say how weights are packed. ``gguf_problems`` are why llama.cpp would refuse a
+    GGUF file, by its own key-values.
     """
 
     inspection: Inspection | None = None
@@ -176,6 +178,7 @@ class Judged:
     config_error: HfinspectError | None = None
     config: Mapping[str, object] | None = None
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    gguf_problems: tuple[Problem, ...] = ()
 
     @cached_property
     def packing(self) -> Packing | None:
