@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.sizing.llama_cpp_record import Keys, Recorded, Tensor
 
@@ -67,7 +67,7 @@ def mutations(file: Recorded) -> Iterator[Mutated]:
             yield Mutated(f"+{key}", {**whole.keys, key: value + 1}, whole.tensors)
 
 
-def bases(record: Mapping[str, Any]) -> list[str]:
+def bases(record: Mapping[str, Recorded]) -> list[str]:
     """One file of each architecture, and one with experts where only some files have them."""
     chosen: dict[tuple[str, bool, bool], str] = {}
     for name, entry in record.items():

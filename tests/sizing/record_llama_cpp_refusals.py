@@ -17,10 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from hfinspect.formats.gguf.ggml_types import GGML_TYPES
 from tests.formats.gguf_files import GgufWriter
 from tests.sizing.llama_cpp_mutations import Mutated, bases, mutations
-from tests.sizing.llama_cpp_record import RECORD, read_record, write_key
-from hfinspect.formats.gguf.ggml_types import GGML_TYPES
+from tests.sizing.llama_cpp_record import RECORD, recorded, write_key
 
 REFUSALS = RECORD.with_name("llama_cpp_refusals.json")
 _KINDS = {form.name: number for number, form in GGML_TYPES.items()}
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--words", action="store_true", help="llama.cpp's own, on the terminal")
     asked = parser.parse_args()
     library = opened(asked.library, asked.words)
-    record = read_record(RECORD)
+    record = {one.name: one for one in recorded()}
     made = json.loads(REFUSALS.read_text()) if REFUSALS.exists() and asked.only else {}
     for name in bases(record):
         if asked.only and name not in asked.only:

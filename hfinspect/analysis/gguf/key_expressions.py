@@ -35,6 +35,19 @@ _TOKENS: Final = "tokenizer.ggml.tokens"
 _MODEL: Final = "tokenizer.ggml.model"
 
 
+#: Operations whose first part is a word.
+_OF_KEYS: Final = ("key", "keys", "count", "haskey")
+_OF_WORDS: Final = (*_OF_KEYS, "has", "map")
+_ALONE: Final = ("value", "text", "var", "unknown", "vocab")
+
+
+def _parts(node: Node) -> Sequence[int]:
+    """The numbers of the nodes that a node is made of."""
+    if node[0] in _ALONE:
+        return ()
+    return node[2:] if node[0] in _OF_WORDS else node[1:]
+
+
 class KeyExpressions:
     """The nodes of the table, over one file.
 
@@ -54,6 +67,9 @@ class KeyExpressions:
         self._metadata = metadata
         self._shapes = shapes
         self._fixed: dict[int, Value] = {}
+        self._turns: dict[tuple[int, ...], Value] = {}
+        self._depends: dict[int, bool] = {}
+        self._read: dict[int, frozenset[str]] = {}
         self._depth = 0
         self.uneven: dict[str, int] = {}
         self.layers = self._number(".block_count") or 0
@@ -66,6 +82,9 @@ class KeyExpressions:
         """A number, a truth or a text; None where it is not known."""
         if number in self._fixed:
             return self._fixed[number]
+        turn = (number, *bound.values())
+        if turn in self._turns:
+            return self._turns[turn]
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             self._depth -= 1
@@ -74,9 +93,20 @@ class KeyExpressions:
             made = self._made(self._nodes[number], bound)
         finally:
             self._depth -= 1
-        if not bound:
+        if bound and self._varies(number):
+            self._turns[turn] = made
+        else:
             self._fixed[number] = made
         return made
+
+    def _varies(self, number: int) -> bool:
+        """Whether an expression depends on the turn of a loop."""
+        known = self._depends.get(number)
+        if known is None:
+            node = self._nodes[number]
+            known = node[0] == "var" or any(self._varies(part) for part in _parts(node))
+            self._depends[number] = known
+        return known
 
     def truth(self, number: int, bound: Bindings) -> bool | None:
         made = self.value(number, bound)
@@ -84,21 +114,19 @@ class KeyExpressions:
 
     def keys_of(self, number: int) -> frozenset[str]:
         """The keys of the file that an expression reads, in full."""
-        node = self._nodes[number]
-        name = node[0]
-        if name == "vocab":
+        known = self._read.get(number)
+        if known is None:
+            known = self._keys_of(self._nodes[number])
+            self._read[number] = known
+        return known
+
+    def _keys_of(self, node: Node) -> frozenset[str]:
+        if node[0] == "vocab":
             return frozenset({_TOKENS})
-        inner = node[1:]
+        if node[0] in _OF_KEYS and self.full(node[1]) in self._metadata:
+            return frozenset({self.full(node[1])})
         keys: frozenset[str] = frozenset()
-        if name in ("key", "keys", "count", "haskey"):
-            key = self.full(node[1])
-            keys = frozenset({key}) if key in self._metadata else keys
-            inner = () if keys else node[2:]
-        elif name in ("text", "value", "var"):
-            return keys
-        elif name in ("has", "map"):
-            inner = node[2:]
-        for part in inner:
+        for part in _parts(node):
             keys |= self.keys_of(part)
         return keys
 
@@ -113,13 +141,8 @@ class KeyExpressions:
             return bound.get(node[1])
         if name in _TWO:
             return self._operation(_TWO[name], node, bound)
-        special = {
-            "and": self._and, "or": self._or, "not": self._not, "?": self._choice, "|": self._bits,
-            "//": self._quotient, "%": self._rest, "key": self._key, "haskey": self._has_key,
-            "count": self._count, "has": self._has, "size": self._size, "vocab": self._vocabulary,
-            "item": self._item, "highest": self._highest,
-        }.get(name)  # fmt: skip
-        return None if special is None else special(node, bound)
+        special = _SPECIAL.get(name)
+        return None if special is None else special(self, node, bound)
 
     def _operation(self, do: Callable[[Any, Any], Any], node: Node, bound: Bindings) -> Value:
         first = self.value(node[1], bound)
@@ -203,7 +226,7 @@ class KeyExpressions:
             return self.value(node[2], bound)
         return length_of(self._metadata[full])
 
-    def _vocabulary(self, *_: object) -> Value:
+    def _vocabulary(self, _: Node, __: Bindings) -> Value:
         if self._metadata.get(_MODEL) in ("no_vocab", "none"):
             return self._number(".vocab_size") or 0
         return length_of(self._metadata.get(_TOKENS))
@@ -314,6 +337,25 @@ class KeyExpressions:
         if every == 0:
             return True
         return place % every != 0 if dense_first else place % every < every - 1
+
+
+_SPECIAL: Final[Mapping[str, Callable[[KeyExpressions, Node, Bindings], Value]]] = {
+    "and": KeyExpressions._and,
+    "or": KeyExpressions._or,
+    "not": KeyExpressions._not,
+    "?": KeyExpressions._choice,
+    "|": KeyExpressions._bits,
+    "//": KeyExpressions._quotient,
+    "%": KeyExpressions._rest,
+    "key": KeyExpressions._key,
+    "haskey": KeyExpressions._has_key,
+    "count": KeyExpressions._count,
+    "has": KeyExpressions._has,
+    "size": KeyExpressions._size,
+    "vocab": KeyExpressions._vocabulary,
+    "item": KeyExpressions._item,
+    "highest": KeyExpressions._highest,
+}
 
 
 def length_of(value: object) -> int | None:

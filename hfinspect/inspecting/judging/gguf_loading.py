@@ -21,9 +21,9 @@ from ...analysis.gguf.llama_cpp_contract import (
 from ...core.checkpoint import Shard
 from ...core.text import clean, shape_text
 from ...core.wholeness import Problem, of_names
+from ...formats.gguf.file_kinds import MODEL
 from ...formats.gguf.gguf import describe
 from ...formats.gguf.ggml_types import REMOVED_TYPES
-from ..mmproj import holds_projector
 from .evidence import Evidence
 
 _MODEL: Final = "tokenizer.ggml.model"
@@ -60,7 +60,7 @@ def is_gguf_model(evidence: Evidence) -> bool:
         return False
     metadata = _first(shards).metadata
     facts = describe(metadata)
-    if facts.type != "model" or holds_projector(metadata) or evidence.layout == "adapter":
+    if facts.type != MODEL or evidence.layout == "adapter":
         return False
     return facts.architecture is not None and is_known(facts.architecture)
 
@@ -68,6 +68,7 @@ def is_gguf_model(evidence: Evidence) -> bool:
 def gguf_problems(evidence: Evidence) -> Iterator[Problem]:
     """Why llama.cpp would refuse the files, one problem a cause."""
     if not is_gguf_model(evidence):
+        yield from _of_architecture(evidence)
         return
     shards = evidence.checkpoint.shards
     first = _first(shards)
@@ -84,6 +85,26 @@ def gguf_problems(evidence: Evidence) -> Iterator[Problem]:
     yield from _of_keys(file, contract)
     if is_complete:
         yield from _of_tensors(file, contract)
+
+
+def _of_architecture(evidence: Evidence) -> Iterator[Problem]:
+    """Of a file that says it is a model, and names no architecture that llama.cpp has."""
+    shards = evidence.checkpoint.shards
+    if evidence.checkpoint.format != "gguf" or not shards or evidence.layout == "adapter":
+        return
+    first = _first(shards)
+    facts = describe(first.metadata)
+    if facts.type != MODEL or (facts.architecture is not None and is_known(facts.architecture)):
+        return
+    key = "general.architecture"
+    if facts.architecture is None:
+        yield Problem(
+            "broken_contract", f"the key-values have no {key}", example=key, file=first.file
+        )
+        return
+    name = clean(facts.architecture, _MAX_VALUE)
+    text = f"llama.cpp {release()} has no architecture {name}"
+    yield Problem("broken_contract", text, example=key, file=first.file, severity="warning")
 
 
 def _first(shards: Sequence[Shard]) -> Shard:
