@@ -71,7 +71,9 @@ def _kind_findings(of: HeldTensors, kind: str) -> tuple[Finding, ...]:
     """What a file that is no model is; of an mmproj file its keys say more."""
     if kind == "mmproj":
         return ()
-    return (Finding("gguf-kind", f"no model: the file is {in_words(kind)}", of.file, severity="note"),)
+    return (
+        Finding("gguf-kind", f"no model: the file is {in_words(kind)}", of.file, severity="note"),
+    )
 
 
 def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Iterator[Finding]:

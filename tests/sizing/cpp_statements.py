@@ -50,9 +50,9 @@ def tokens(text: str) -> list[str]:
     return words
 
 
-def functions(text: str) -> Mapping[str, tuple[list[str], list[str]]]:
-    """Name -> (parameters, tokens of the body) of every function at the start of a line."""
-    made = {}
+def functions(text: str) -> Mapping[str, tuple[list[str], str]]:
+    """Name -> (parameters, text of the body) of every function at the start of a line."""
+    made: dict[str, tuple[list[str], str]] = {}
     text = without_comments(text)
     for match in re.finditer(
         r"^[\w:<>*&\s]*?\b([\w:]+)\(([^;{}]*)\)(?: const)? \{\n(.*?)^\}", text, re.M | re.S

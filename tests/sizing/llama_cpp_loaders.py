@@ -1,7 +1,6 @@
 """What llama.cpp's loaders ask of a file, worked out from their source without running it.
 
-Every ``load_arch_hparams`` and ``load_arch_tensors`` is followed with unknown key-values: what comes
-out are the keys that are required, the tensors that are created, with their sizes and conditions as
+Loaders are followed with unknown key-values: out come the keys, tensors, sizes and conditions as
 expressions over key-values, and what makes a loader give up.
 """
 
@@ -106,10 +105,6 @@ def asked_by(source: Source, case: str) -> Asked:
         raise CppError(f"no loader for {case}")
     loader.run(tensors, [])
     return Asked(loader.keys, loader.tensors, loader.refusals)
-
-
-class _Return(Exception):
-    pass
 
 
 def _both(a: Tree, b: Tree) -> Tree:
@@ -266,9 +261,8 @@ class _Loader:
             for one in it[1] if len(it) > 1 else ():
                 self.statement(one)
             self.when = before
-        elif kind == "switch":
-            if "create_tensor" in it[1]:  # else it names a size
-                self.tensors.append([None, [], [], self.when, False, False, list(self.loops)])
+        elif kind == "switch" and "create_tensor" in it[1]:  # else it names a size
+            self.tensors.append([None, [], [], self.when, False, False, list(self.loops)])
 
     def branch(self, it: Tree) -> None:
         condition = _truth(self.value(it[1]))
@@ -411,7 +405,7 @@ class _Loader:
             return _CONSTANTS[path]
         if path == "arch":
             return ["text", self.case]
-        if path.startswith("LLM_ARCH_") or path.startswith("LLM_TENSOR_"):
+        if path.startswith(("LLM_ARCH_", "LLM_TENSOR_")):
             return ["text", path]
         if path.startswith("LLAMA_ROPE_SCALING_TYPE_"):
             return ["text", path.removeprefix("LLAMA_ROPE_SCALING_TYPE_").lower()]
@@ -454,7 +448,11 @@ class _Loader:
         return [{"/": "//"}.get(sign, sign), a, b]
 
     def equal(self, a: Tree, b: Tree, sign: str) -> Tree:
-        if b is False and isinstance(a, list) and a[0] in ("has", "and", "or", "not", "haskey", "?"):
+        if (
+            b is False
+            and isinstance(a, list)
+            and a[0] in ("has", "and", "or", "not", "haskey", "?")
+        ):
             return _not(a) if sign == "==" else a
         both_known = not isinstance(a, list) and not isinstance(b, list)
         texts = isinstance(a, list) and isinstance(b, list) and a[0] == b[0] == "text"

@@ -28,6 +28,10 @@ _KINDS = {form.name: number for number, form in GGML_TYPES.items()}
 _PARAMS = 1024
 
 
+#: Functions that C calls live as long as it may.
+_KEPT: list[object] = []
+
+
 class _Params(ctypes.Structure):
     _fields_ = [("content", ctypes.c_byte * _PARAMS)]
 
@@ -38,6 +42,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=())
     parser.add_argument("--words", action="store_true", help="llama.cpp's own, on the terminal")
     asked = parser.parse_args()
+    os.environ["GGML_NO_BACKTRACE"] = "1"  # else a debugger is started at every abort
     library = opened(asked.library, asked.words)
     record = {one.name: one for one in recorded()}
     made = json.loads(REFUSALS.read_text()) if REFUSALS.exists() and asked.only else {}
@@ -49,8 +54,8 @@ def main() -> None:
             sys.stdout.write(f"{name}: not even as it is\n")
             continue
         made[name] = loaded[1:]
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(made[name])}" for name in sorted(made))
-    REFUSALS.write_text(f"{{\n{lines}\n}}\n")
+        lines = ",\n".join(f"{json.dumps(one)}: {json.dumps(made[one])}" for one in sorted(made))
+        REFUSALS.write_text(f"{{\n{lines}\n}}\n")
     sys.stdout.write(f"{len(made)} files\n")
 
 
@@ -61,8 +66,9 @@ def opened(path: Path, words: bool) -> ctypes.CDLL:
     library.llama_model_load_from_file.restype = ctypes.c_void_p
     if not words:
         kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-        library.silent = kind(lambda *_: None)  # kept alive
-        library.llama_log_set(library.silent, None)
+        silent = kind(lambda *_: None)
+        _KEPT.append(silent)
+        library.llama_log_set(silent, None)
     library.llama_backend_init()
     return library
 

@@ -291,7 +291,7 @@ class KeyExpressions:
             key = self.full(".attention.sliding_window_pattern")
             listed = self._metadata.get(key)
             if isinstance(listed, (list, Mapping)):
-                return self._of_list(key, listed, place)
+                return _of_list(listed, place)
             every = listed if isinstance(listed, int) else self.value(node[1], bound)
             return self._repeated(every, self.truth(node[2], bound), place)
         if name == "pattern":
@@ -308,14 +308,8 @@ class KeyExpressions:
             count = self.value(node[2], bound)
             if length is not None and count is not None and length != count:
                 self.uneven[key] = length
-            return self._of_list(key, value, place)
+            return _of_list(value, place)
         return value if isinstance(value, (int, float)) else None
-
-    def _of_list(self, key: str, value: object, place: int) -> Value:
-        if not isinstance(value, list):
-            return None
-        item = value[place] if place < len(value) else 0
-        return item if isinstance(item, (int, float)) else None
 
     def _mapped(self, node: Node, place: int, bound: Bindings) -> Value:
         _, var, start, end, expression, old = node
@@ -356,6 +350,13 @@ _SPECIAL: Final[Mapping[str, Callable[[KeyExpressions, Node, Bindings], Value]]]
     "item": KeyExpressions._item,
     "highest": KeyExpressions._highest,
 }
+
+
+def _of_list(value: object, place: int) -> Value:
+    if not isinstance(value, list):
+        return None
+    item = value[place] if place < len(value) else 0
+    return item if isinstance(item, (int, float)) else None
 
 
 def length_of(value: object) -> int | None:

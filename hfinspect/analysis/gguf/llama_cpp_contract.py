@@ -192,9 +192,7 @@ class _Tensors:
             self._contract.sound |= self._keys_of(sizes)
             return
         differing = [
-            size
-            for size, number, there in zip(sizes, full, have, strict=False)
-            if number != there
+            size for size, number, there in zip(sizes, full, have, strict=False) if number != there
         ]
         agreeing = [size for size in sizes if size not in differing]
         self._contract.sound |= self._keys_of(agreeing)

@@ -15,7 +15,7 @@ PerLayer = int | tuple[int, ...] | None
 class GgufFacts:
     """Facts of the key-values; None where the file does not say.
 
-    ``type`` is "model", "adapter", "mmproj", "imatrix", "vocab" or "controlvector". ``file_type`` is
+    ``type`` is "model", or another of ``file_kinds``. ``file_type`` is
     the mixture's name ("Q4_K_M"). Numbers that differ by layer are tuples. ``head_dim`` is the
     key's length, derived as hidden_size / heads where the file leaves it out, as its readers do.
     ``split`` is (number from 0, files, tensors in all files) of a file that is one of several.

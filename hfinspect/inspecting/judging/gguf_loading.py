@@ -22,8 +22,8 @@ from ...core.checkpoint import Shard
 from ...core.text import clean, shape_text
 from ...core.wholeness import Problem, of_names
 from ...formats.gguf.file_kinds import MODEL
-from ...formats.gguf.gguf import describe
 from ...formats.gguf.ggml_types import REMOVED_TYPES
+from ...formats.gguf.gguf import describe
 from .evidence import Evidence
 
 _MODEL: Final = "tokenizer.ggml.model"
@@ -203,15 +203,13 @@ def _of_tokens(file: GgufFile, model: str) -> Iterator[Problem]:
     pre = metadata.get(_PRE)
     if model not in _OF_MERGES:
         return
-    if isinstance(pre, str) and pre and model not in _WITHOUT_PRE:
-        if pre not in tokenizer_names("pre"):
-            text = f"{_PRE} is {clean(pre, _MAX_VALUE)}, which llama.cpp {release()} lacks"
-            yield Problem("broken_contract", text, example=_PRE, file=file.path)
+    has_rule = isinstance(pre, str) and pre and model not in _WITHOUT_PRE
+    if has_rule and pre not in tokenizer_names("pre"):
+        text = f"{_PRE} is {clean(str(pre), _MAX_VALUE)}, which llama.cpp {release()} lacks"
+        yield Problem("broken_contract", text, example=_PRE, file=file.path)
     if _MERGES not in metadata and pre != "kimi-k2":
         text = f"the key-values have no {_MERGES}, which a {model} tokenizer needs"
-        yield Problem(
-            "broken_contract", text, example=_MERGES, file=file.path, severity="warning"
-        )
+        yield Problem("broken_contract", text, example=_MERGES, file=file.path, severity="warning")
 
 
 # ---- keys
@@ -289,12 +287,14 @@ def _cause_of_surplus(file: GgufFile, surplus: Sequence[str]) -> str:
     key = f"{file.architecture}.block_count"
     layers = file.metadata.get(key)
     numbers = [_layer(name) for name in surplus]
-    if isinstance(layers, int) and all(number is not None and number >= layers for number in numbers):
+    if isinstance(layers, int) and all(
+        number is not None and number >= layers for number in numbers
+    ):
         return f"{key} says {layers:,}"
     experts = f"{file.architecture}.expert_count"
-    if all("_exps" in name or "ffn_gate_inp" in name for name in surplus):
-        if experts not in file.metadata:
-            return f"the key-values have no {experts}"
+    of_experts = all("_exps" in name or "ffn_gate_inp" in name for name in surplus)
+    if of_experts and experts not in file.metadata:
+        return f"the key-values have no {experts}"
     return "it loads a file only if it uses every tensor"
 
 
