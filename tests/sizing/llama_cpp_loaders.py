@@ -443,6 +443,8 @@ class _Loader:
             return _counted(sign, a, b)
         if UNKNOWN in (a, b):
             return UNKNOWN
+        if sign == "&":
+            return _bit(a, b) if isinstance(b, int) else UNKNOWN
         if sign == "|":
             return b if a == 0 else a if b == 0 else ["|", a, b]
         return [{"/": "//"}.get(sign, sign), a, b]

@@ -72,7 +72,7 @@ class KeyExpressions:
         self._read: dict[int, frozenset[str]] = {}
         self._depth = 0
         self.uneven: dict[str, int] = {}
-        self.layers = self._number(".block_count") or 0
+        self.layers = self.number(".block_count") or 0
 
     def full(self, key: str) -> str:
         """The key with the architecture that it begins with."""
@@ -206,7 +206,8 @@ class KeyExpressions:
 
     # ---- keys
 
-    def _number(self, key: str) -> int | None:
+    def number(self, key: str) -> int | None:
+        """A key's whole number; None where it is missing or something else."""
         value = self._metadata.get(self.full(key))
         return value if type(value) is int else None
 
@@ -228,7 +229,7 @@ class KeyExpressions:
 
     def _vocabulary(self, _: Node, __: Bindings) -> Value:
         if self._metadata.get(_MODEL) in ("no_vocab", "none"):
-            return self._number(".vocab_size") or 0
+            return self.number(".vocab_size") or 0
         return length_of(self._metadata.get(_TOKENS))
 
     # ---- tensors
@@ -323,7 +324,7 @@ class KeyExpressions:
 
     def _repeated(self, every: Value, dense_first: bool | None, place: int) -> Value:
         """``set_swa_pattern``: each so many-th layer differs, and so do those after the last."""
-        predicting = self._number(".nextn_predict_layers") or 0
+        predicting = self.number(".nextn_predict_layers") or 0
         if not isinstance(every, int) or dense_first is None:
             return None
         if place >= self.layers - predicting:

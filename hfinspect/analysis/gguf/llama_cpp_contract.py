@@ -147,7 +147,10 @@ class _Tensors:
         if None in rows:  # of a name that only the loader knows
             return
         for name in self._shapes:
-            if name in self._created or _is_scale(name, stems):
+            if name in self._created:
+                continue
+            if _is_scale(name, stems):
+                self._check_scale(name)
                 continue
             if not (self._uncertain and _pattern_of(name) in stems):
                 self._contract.surplus.append(name)
@@ -197,6 +200,14 @@ class _Tensors:
         agreeing = [size for size in sizes if size not in differing]
         self._contract.sound |= self._keys_of(agreeing)
         self._contract.reshaped[name] = _other(in_file, numbers, self._keys_of(differing))
+
+    def _check_scale(self, name: str) -> None:
+        """One number, or one for each expert."""
+        experts = self._values.number(".expert_count") or 0
+        asked = experts if "_exps." in name else 1
+        if math.prod(self._shapes[name]) != asked:
+            shape = tuple(self._shapes[name])
+            self._contract.reshaped[name] = OtherShape(shape, (asked,), frozenset())
 
     def _keys_of(self, sizes: Sequence[int]) -> frozenset[str]:
         return frozenset().union(*(self._values.keys_of(size) for size in sizes))
