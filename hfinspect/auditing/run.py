@@ -206,8 +206,11 @@ def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
     for folder, copy, _ in adapters_of(facts):
         problems += problems_of_adapter(facts, folder, copy)
     main = next((folder for folder in facts.folders if folder.main is not None), None)
+    if inspection is None and main is not None:
+        problems += main.judged.gguf_problems
     problems += () if main is None else _unreadable(main)
-    known = inspection is not None and inspection.whole is not None
+    is_gguf = main is not None and main.main is not None and main.main.format == "gguf"
+    known = is_gguf or (inspection is not None and inspection.whole is not None)
     return is_whole(problems, known=known), by_weight(problems)
 
 

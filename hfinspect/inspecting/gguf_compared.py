@@ -11,6 +11,7 @@ from ..core.expectation import Expectation
 from ..core.tensor import TensorInfo
 from ..core.text import shape_text
 from ..errors import HfinspectError
+from ..formats.gguf.file_kinds import MODEL, in_words
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
 from .differing import Expected
@@ -36,7 +37,9 @@ def expected_of(file_tensors: HeldTensors, prediction: Prediction | None, where:
     """``prediction`` is that of the file ``where``, None where there is none or it is not in the
     catalog; then the key-values predict, if their architecture is known."""
     facts = describe(file_tensors.metadata)
-    if facts.architecture is None or facts.type != "model":
+    if facts.type != MODEL:
+        return Expected(findings=_kind_findings(file_tensors, facts.type))
+    if facts.architecture is None:
         return Expected()
     source = where
     is_catalogued = prediction is not None
@@ -62,6 +65,15 @@ def own_prediction(file_tensors: HeldTensors) -> Prediction | None:
         return prediction if prediction.specs else None
     except HfinspectError:
         return None  # numbers that make no model: what the header holds is still right
+
+
+def _kind_findings(of: HeldTensors, kind: str) -> tuple[Finding, ...]:
+    """What a file that is no model is; of an mmproj file its keys say more."""
+    if kind == "mmproj":
+        return ()
+    return (
+        Finding("gguf-kind", f"no model: the file is {in_words(kind)}", of.file, severity="note"),
+    )
 
 
 def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Iterator[Finding]:

@@ -107,8 +107,17 @@ class Loader(ABC):
     def launch(self, subject: Subject) -> Launch:
         """The lines for the card that was named; where none was, those that need no number."""
 
+    def _refusal(self, reason: str) -> EngineAnswer:
+        """Why no engine takes what was read."""
+        return EngineAnswer(
+            engine=self.name, label=self.label, version=self.version, read=self.read, answer=NO,
+            reasons=(reason,),
+        )  # fmt: skip
+
     def answer(self, subject: Subject) -> EngineAnswer:
         """All conditions together: ``no`` where one fails, ``unknown`` where one is not known."""
+        if subject.other_kind:
+            return self._refusal(f"no model: the file is {subject.other_kind}")
         checked = (self.of_class, self.of_packing, self.of_layout)
         of_class, *others = (check(subject) for check in checked)
         others += of_files(subject)

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ..checkpoints.original_names import MISTRAL_NAMES
-from ..core.engine_answers import UNKNOWN, YES
+from ..core.engine_answers import NO, UNKNOWN, YES
 from ..core.footprint import Memory
 from ..core.text import byte_size
+from .engine_lists import engine_lists
 from .loader import Check
 from .served import ServerLoader
 from .subject import Subject
@@ -28,6 +29,9 @@ class SglangLoader(ServerLoader):
 
     def of_no_class(self, subject: Subject) -> Check:
         if subject.is_gguf:
+            if subject.model_type not in engine_lists()["transformers"]["gguf"]:
+                kind = subject.model_type or "an architecture that the file does not name"
+                return Check(NO, f"transformers makes no class of GGUF of {kind}")
             reason = "it reads GGUF by the class that transformers makes of the file"
             return Check(UNKNOWN, reason)
         return super().of_no_class(subject)

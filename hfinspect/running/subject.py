@@ -13,6 +13,7 @@ from ..core.results import Inspection
 from ..core.runs_options import RunsOptions
 from ..core.text import clean
 from ..errors import UsageError
+from ..formats.gguf.file_kinds import MODEL, in_words, kind_of_file
 from ..sizing.cards import Card, cards
 from ..sizing.devices import Device
 from ..sizing.memory_request import inference_request
@@ -54,6 +55,14 @@ class Subject:
     @property
     def is_gguf(self) -> bool:
         return self.inspection.format == "gguf"
+
+    @property
+    def other_kind(self) -> str:
+        """What a GGUF file is that is no model, in words; empty of all else."""
+        if not self.is_gguf:
+            return ""
+        kind = kind_of_file(self.inspection.metadata)
+        return "" if kind == MODEL else in_words(kind)
 
     @property
     def is_pipeline(self) -> bool:

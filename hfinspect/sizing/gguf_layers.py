@@ -23,6 +23,7 @@ from ..core.config import ModelConfig
 from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..formats.gguf.file_kinds import MODEL, in_words, kind_of_file
 from ..trees.cache_layout import CacheItem, KeysValues, Unknown
 from ..trees.catalog import Family
 from ..trees.modules import Layers, Module, Parameter, each_module
@@ -39,8 +40,6 @@ from .own_cache import USUAL_CONTEXTS
 _FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 #: More layers than any model feeds with pictures.
 _MOST_DEEPSTACK = 512
-#: Kinds of ``general.type`` that are not a model of their own.
-_MODEL = "model"
 
 
 def engine_layers(
@@ -124,9 +123,9 @@ def gguf_layers(
     metadata: Mapping[str, object], tensors: Iterable[TensorInfo]
 ) -> tuple[CachedLayer, ...] | str:
     """What each layer keeps, or why that is not known or nothing; the reason names the key."""
-    kind = metadata.get("general.type", _MODEL)
-    if kind != _MODEL:
-        return f"general.type of the file is {str(kind)[:40]}: it is not a model of its own"
+    kind = kind_of_file(metadata)
+    if kind != MODEL:
+        return f"the file is {in_words(kind)}"
     layout = _layout(metadata, {tensor.name: tensor.shape for tensor in tensors})
     if isinstance(layout, str):
         return layout

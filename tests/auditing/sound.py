@@ -13,8 +13,8 @@ from typing import Any
 from hfinspect.trees.prediction import predict
 
 from ..builders import Tensors, header_text, raw_safetensors, safetensors_header, shard_names
-from ..formats.gguf_files import GgufWriter
 from ..formats.torch_files import state_pickle, torch_zip
+from ..formats.whole_gguf import llama
 
 Files = dict[str, bytes]
 
@@ -134,13 +134,9 @@ def copies() -> Files:
 
 
 def gguf() -> Files:
-    writer = GgufWriter().text("general.architecture", "llama").u32("llama.block_count", 4)
-    names = ["token_embd.weight", *(f"blk.{n}.attn_q.weight" for n in range(4)), "output.weight"]
-    for at, name in enumerate(names):
-        writer.tensor(name, (32, 16), 1, at * 1024)
-    head = writer.header()
-    data = numbers("F16", 512 * len(names), "gguf")
-    return {"README.md": CARD, "model.gguf": head + bytes(-len(head) % 32) + data}
+    """A whole Llama of four layers, as llama.cpp has it."""
+    content = llama(4).content(fill=numbers("F16", 1, "gguf"))
+    return {"README.md": CARD, "model.gguf": content}
 
 
 def gptq() -> Files:

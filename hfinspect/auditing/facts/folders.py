@@ -28,10 +28,13 @@ from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
+from ...core.wholeness import Problem, by_weight
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
 from ...inspecting.build import ReadContext
 from ...inspecting.declared_class import Predicted, predict_as
 from ...inspecting.from_checkpoint import from_checkpoint
+from ...inspecting.judging.evidence import Evidence
+from ...inspecting.judging.gguf_loading import gguf_problems
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
 from .target import Copy, Folder, Judged, WeightFact
@@ -208,15 +211,17 @@ def judge(
     predicted: Predicted | None = None,
     place: TargetPlace = NOWHERE,
 ) -> Judged:
-    """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
+    """Nothing to compare without weights or without a config; GGUF, whose names differ, is held
+    against its own key-values.
 
     ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
     repo says the folder is; ``predicted`` as in ``predict_as``.
     """
     config = files.get(config_name(declared))
     values = config.mapping if config is not None else _of_params(main, files)
+    problems = _gguf_problems(main)
     if values is None:
-        return Judged()
+        return Judged(gguf_problems=problems)
     prediction: Prediction | None = None
     error: HfinspectError | None = None
     try:
@@ -235,7 +240,7 @@ def judge(
         and any(file.shard is not None for file in main.files)
     )
     if not comparable or main is None:
-        return Judged(None, prediction, Decoding(), error)
+        return Judged(None, prediction, Decoding(), error, gguf_problems=problems)
     checkpoint, renamed = with_known_names(as_checkpoint(main), prediction)
     companions = {
         name: fact.mapping
@@ -288,3 +293,14 @@ def _renamed(main: Copy, checkpoint: Checkpoint, renamed: Renamed) -> Copy:
     weight_map = {renamed.of(name): file for name, file in index.value.weight_map.items()}
     value = replace(index.value, weight_map=weight_map)
     return replace(main, files=files, index=replace(index, value=value))
+
+
+def _gguf_problems(main: Copy | None) -> tuple[Problem, ...]:
+    """Why llama.cpp would refuse a GGUF model whose headers could all be read."""
+    if main is None or main.format != "gguf" or not main.files:
+        return ()
+    if main.kind not in (FileKind.MODEL, FileKind.WEIGHTS):
+        return ()
+    if any(file.shard is None for file in main.files):
+        return ()
+    return by_weight(gguf_problems(Evidence(as_checkpoint(main), ())))

@@ -19,6 +19,7 @@ from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
+from ...core.wholeness import Problem
 from ...errors import FormatError, HfinspectError
 from ...formats.pickles.globals import PickleScan
 from ...inspecting.declared_class import is_model
@@ -178,6 +179,7 @@ class Judged:
     not in the catalog or its config broken (``config_error``). ``companions`` are the files next to
     the config that say how weights are packed. ``copy`` is the folder's main copy under the names
     that the class gives to its tensors; ``renamed`` says which have other ones in the files.
+    ``gguf_problems`` are why llama.cpp would refuse a GGUF file, by its own key-values.
     """
 
     inspection: Inspection | None = None
@@ -188,6 +190,7 @@ class Judged:
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     copy: Copy | None = None
     renamed: Renamed | None = None
+    gguf_problems: tuple[Problem, ...] = ()
 
     @cached_property
     def packing(self) -> Packing | None:

@@ -131,7 +131,8 @@ def layers(facts: TargetFacts) -> Iterator[RuleFinding]:
         if copy is None or not copy.readable or (facts.single and copy.sharded):
             continue
         if copy.format == "gguf":
-            yield from _gguf_layers(copy)
+            if not folder.judged.gguf_problems:
+                yield from _gguf_layers(copy)
         elif inspection is not None:
             yield from _layers(folder, copy, inspection)
 

@@ -69,6 +69,7 @@ GGML_TYPES: Mapping[int, GgmlType] = MappingProxyType(
         39: GgmlType("MXFP4", 32, 17),
         40: GgmlType("NVFP4", 64, 36),
         41: GgmlType("Q1_0", 128, 18),
+        42: GgmlType("Q2_0", 64, 18),
     }
 )
 
@@ -77,6 +78,9 @@ GGML_TYPES_BY_NAME: Mapping[str, GgmlType] = MappingProxyType(
     {kind.name: kind for kind in GGML_TYPES.values()}
 )
 
+#: Those that no release reads any more.
+REMOVED_TYPES = frozenset(GGML_TYPES[number].name for number in (31, 32, 33, 36, 37, 38))
+
 #: ``general.file_type`` -> name of the mixture, without MOSTLY_.
 FILE_TYPES: Mapping[int, str] = MappingProxyType(
     dict(
@@ -84,7 +88,7 @@ FILE_TYPES: Mapping[int, str] = MappingProxyType(
             """F32 F16 Q4_0 Q4_1 Q4_1_SOME_F16 Q4_2 Q4_3 Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L
             Q4_K_S Q4_K_M Q5_K_S Q5_K_M Q6_K IQ2_XXS IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S
             IQ3_M IQ2_S IQ2_M IQ4_XS IQ1_M BF16 Q4_0_4_4 Q4_0_4_8 Q4_0_8_8 TQ1_0 TQ2_0 MXFP4_MOE
-            NVFP4 Q1_0""".split()
+            NVFP4 Q1_0 Q2_0""".split()
         )
     )
 )

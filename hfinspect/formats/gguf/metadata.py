@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ...core.once import once_each
 from ...core.records import dataclass
+from .file_kinds import kind_of_file
 from .ggml_types import FILE_TYPES
 
 #: A number for the whole model, or one for each layer.
@@ -14,7 +15,7 @@ PerLayer = int | tuple[int, ...] | None
 class GgufFacts:
     """Facts of the key-values; None where the file does not say.
 
-    ``type`` is "model", "adapter", "mmproj", "imatrix" or "vocab" (general.type). ``file_type`` is
+    ``type`` is "model", or another of ``file_kinds``. ``file_type`` is
     the mixture's name ("Q4_K_M"). Numbers that differ by layer are tuples. ``head_dim`` is the
     key's length, derived as hidden_size / heads where the file leaves it out, as its readers do.
     ``split`` is (number from 0, files, tensors in all files) of a file that is one of several.
@@ -74,7 +75,7 @@ def describe(metadata: Mapping[str, object]) -> GgufFacts:
     theta = of_arch.get("rope.freq_base")
     return GgufFacts(
         architecture=arch,
-        type=_text(metadata.get("general.type")) or "model",
+        type=kind_of_file(metadata),
         name=_text(metadata.get("general.name")),
         size_label=_text(metadata.get("general.size_label")),
         file_type=None if file_type is None else FILE_TYPES.get(file_type, f"FTYPE_{file_type}"),

@@ -17,6 +17,10 @@ def judged(evidence: Evidence) -> dict[str, Any]:
     problems = by_weight(_problems(evidence))
     known = evidence.expectation is not None or bool(evidence.checkpoint.missing)
     known = known or evidence.base_config is not None
+    if not known and evidence.checkpoint.format == "gguf":
+        from .gguf_loading import is_gguf_model
+
+        known = is_gguf_model(evidence)
     return {"whole": is_whole(problems, known=known), "problems": problems}
 
 
@@ -51,6 +55,10 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         from .contracts import surplus_layers
 
         yield from surplus_layers(evidence)
+    if is_gguf:
+        from .gguf_loading import gguf_problems
+
+        yield from gguf_problems(evidence)
     if declares_prediction_layers(evidence.config) and not is_gguf:
         from .prediction_layers import missing_prediction_layers
 
