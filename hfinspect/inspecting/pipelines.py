@@ -104,7 +104,7 @@ def _uncounted(evidence: PartsEvidence, members: Sequence[Member]) -> list[str]:
     counted = {folder_of(member) for member in members}
     return [
         part
-        for part in evidence.declared
+        for part in evidence.parts
         if part not in counted and holds_weights(evidence, part) and weights_there(evidence, part)
     ]
 

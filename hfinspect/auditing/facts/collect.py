@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from ...checkpoints.file_bytes import FirstGuess
 from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
+from ...checkpoints.read import lists_all
 from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.token_table import (
     MAX_TOKENIZER_BYTES,
@@ -123,7 +124,16 @@ class Collector:
         if (further := len(repos_below(json_files)) - MAX_REPOS) > 0:
             what = f"which folder is what in {further:,} repos below"
             self._leave(what, f"{MAX_REPOS} are looked up")
-        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted)
+        folders = make_folders(
+            files,
+            facts,
+            indexes,
+            json_files,
+            tokenizers,
+            self.predicted,
+            complete=lists_all(self.source),
+            single=single,
+        )
         self._note_foreign(names)
         self._note_archives(facts)
         disk = self.source.on_disk

@@ -28,6 +28,7 @@ from ...inspecting.declared_class import Predicted, predict_as
 from ...inspecting.from_checkpoint import from_checkpoint
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
+from .parts_judged import problems_between
 from .target import Copy, Folder, Judged, WeightFact
 
 
@@ -38,8 +39,15 @@ def make_folders(
     json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenTable],
     predicted: Predicted | None = None,
+    *,
+    complete: bool = True,
+    single: bool = False,
 ) -> tuple[Folder, ...]:
-    """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``."""
+    """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``.
+
+    Unless ``complete``, there may be files that ``files`` does not name; ``single`` says that one
+    file is looked at, and no repo of several parts.
+    """
     copies: dict[str, list[Copy]] = {}
     for copy in _copies(files, weights, indexes):
         copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
@@ -53,6 +61,12 @@ def make_folders(
         if facts.keys() & {"config.json", "adapter_config.json", "model_index.json"}
     }
     declared = _declared(files, json_files)
+    repos = () if single else repos_below(json_files)[:MAX_REPOS]
+    between = {
+        f"{base}/" if base else "": problems_between(base, files, json_files, complete)
+        for base in repos
+    }
+    described |= {path for path, problems in between.items() if problems}
     folders = []
     for path in sorted({"", *copies, *described}):
         copies_here = tuple(copies.get(path, ()))
@@ -61,7 +75,18 @@ def make_folders(
         kind = declared.get(path.rstrip("/"))
         judged = judge(main, facts, kind, predicted)
         tokenizer = _tokenizer(path, tokenizers, small)
-        folders.append(Folder(path, copies_here, main, facts, tokenizer, judged, kind))
+        folders.append(
+            Folder(
+                path,
+                copies_here,
+                main,
+                facts,
+                tokenizer,
+                judged,
+                kind,
+                between.get(path, ()),
+            )
+        )
     return tuple(folders)
 
 

@@ -19,6 +19,7 @@ from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
+from ...core.wholeness import Problem
 from ...errors import HfinspectError
 from ...formats.pickles.globals import PickleScan
 from ...inspecting.declared_class import is_model
@@ -202,7 +203,8 @@ class Folder:
     """One directory with weights or a config. ``path`` is empty or ends with a slash.
 
     ``main`` is the copy that loaders take for the model; ``json`` are its small files by name;
-    ``declared`` is the class that modules.json or model_index.json gives the folder to.
+    ``declared`` is the class that modules.json or model_index.json gives the folder to;
+    ``between_parts`` is what is wrong with the parts that this folder itself declares so.
     """
 
     path: str
@@ -212,6 +214,7 @@ class Folder:
     tokenizer: TokenTable | None = None
     judged: Judged = field(default_factory=Judged)
     declared: str | None = None
+    between_parts: tuple[Problem, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object] | None:

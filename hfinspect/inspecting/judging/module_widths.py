@@ -66,7 +66,8 @@ def width_problems(evidence: PartsEvidence) -> Iterator[Problem]:
     beyond its positions."""
     width: int | None = None
     giver = ""
-    for part, declared in evidence.declared.items():
+    for part in evidence.parts:
+        declared = evidence.declared[part]
         name = own_class(declared) or ""
         config = evidence.configs.get(part, {})
         if "/" in part:

@@ -28,7 +28,8 @@ def class_problems(evidence: PartsEvidence) -> Iterator[Problem]:
     """Parts whose two classes are both known, and of which one has tensors that the other lacks."""
     if not evidence.is_pipeline:
         return
-    for part, declared in evidence.declared.items():
+    for part in evidence.parts:
+        declared = evidence.declared[part]
         config = evidence.configs.get(part)
         library, _, name = declared.partition(".")
         other = _class_in(config, library)

@@ -20,7 +20,7 @@ def variant_problems(evidence: PartsEvidence) -> Iterator[Problem]:
         return
     variants = {
         part: names
-        for part in evidence.declared
+        for part in evidence.parts
         if holds_weights(evidence, part) and (names := _variants(evidence, part))
     }
     without_plain = [part for part, names in variants.items() if "" not in names]

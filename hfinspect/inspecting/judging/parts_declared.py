@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import field
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final
 
 from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.repo_layout import PIPELINE_FILE, config_name, settings_path
+from ...core.records import dataclass
 from ...layers.sentence_modules import (
     FAMILY,
     ROUTERS,
@@ -57,13 +61,18 @@ _NEEDS_CONFIG: Final = frozenset(
 )
 
 
-class PartsEvidence(NamedTuple):
+#: Parts that are looked at: pipelines have some ten, and a file can declare any number.
+MAX_DECLARED: Final = 128
+
+
+@dataclass(frozen=True)
+class PartsEvidence:
     """A pipeline of diffusers or a model of sentence-transformers, as it lies there.
 
     ``declared`` maps each part's folder (the root's is empty) to the class that ``naming`` (the
     file) gives it, in order; ``configs`` are those of the folders that could be read, ``files`` all
     files below the root. ``settings`` is sentence_bert_config.json or one of its kin, by folder.
-    Unless ``complete``, the list of files is what happens to be in a cache.
+    Unless ``complete``, there may be files that ``files`` does not name.
     """
 
     naming: str
@@ -71,12 +80,17 @@ class PartsEvidence(NamedTuple):
     declared: Mapping[str, str]
     configs: Mapping[str, Mapping[str, Any]]
     files: Mapping[str, FileEntry]
-    settings: Mapping[str, Mapping[str, Any]] = {}
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     complete: bool = True
 
     @property
     def is_pipeline(self) -> bool:
         return self.naming == PIPELINE_FILE
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The declared folders, as many as are looked at."""
+        return tuple(islice(self.declared, MAX_DECLARED))
 
     def config_path(self, part: str) -> str:
         return f"{part}/{config_name(self.declared.get(part))}".lstrip("/")
@@ -85,16 +99,34 @@ class PartsEvidence(NamedTuple):
         """Where sentence-transformers has the length of a transformer."""
         return settings_path(self.files, part)
 
-    def place(self, part: str) -> dict[str, FileEntry]:
+    def place(self, part: str) -> Mapping[str, FileEntry]:
         """The files of a part by their names: those in its folder, or those of the root, where
         diffusers looks for a part that has no folder."""
-        inside = _directly(self.files, f"{part}/" if part else "")
-        return inside or (_directly(self.files, "") if self.is_pipeline else {})
+        if not self.is_pipeline or part in self._folders:
+            return self._by_folder.get(part, {})
+        return self._by_folder.get("", {})
 
+    def has_folder(self, part: str) -> bool:
+        return not part or part in self._folders
 
-def _directly(files: Mapping[str, FileEntry], start: str) -> dict[str, FileEntry]:
-    names = {path[len(start) :]: entry for path, entry in files.items() if path.startswith(start)}
-    return {name: entry for name, entry in names.items() if "/" not in name}
+    @cached_property
+    def _by_folder(self) -> Mapping[str, dict[str, FileEntry]]:
+        folders: dict[str, dict[str, FileEntry]] = {}
+        for path, entry in self.files.items():
+            folder, _, name = path.rpartition("/")
+            folders.setdefault(folder, {})[name] = entry
+        return folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """All folders, those too that hold nothing but folders."""
+        folders: set[str] = set()
+        for folder in self._by_folder:
+            parent = folder
+            while parent and parent not in folders:
+                folders.add(parent)
+                parent = parent.rpartition("/")[0]
+        return frozenset(folders)
 
 
 def holds_weights(evidence: PartsEvidence, part: str) -> bool:

@@ -72,7 +72,7 @@ def lacking(evidence: PartsEvidence) -> list[str]:
     """Declared parts whose weights are not there, where those of another part are."""
     if not evidence.complete:
         return []
-    with_weights = [part for part in evidence.declared if holds_weights(evidence, part)]
+    with_weights = [part for part in evidence.parts if holds_weights(evidence, part)]
     there = {part: weights_there(evidence, part) for part in with_weights}
     if not any(there.values()):
         return []  # configs alone: nobody expects weights
@@ -89,9 +89,8 @@ def lacking(evidence: PartsEvidence) -> list[str]:
 
 def _is_optional(evidence: PartsEvidence, part: str) -> bool:
     """Whether a part that is not there at all may be left out: what is there in part may not."""
-    is_there = any(path.startswith(f"{part}/") for path in evidence.files)
-    declared = evidence.declared[part]
-    return evidence.is_pipeline and not is_there and may_be_left_out(part, declared)
+    is_there = evidence.has_folder(part)
+    return evidence.is_pipeline and not is_there and may_be_left_out(part, evidence.declared[part])
 
 
 def _missing(evidence: PartsEvidence) -> Iterator[Problem]:
@@ -101,9 +100,9 @@ def _missing(evidence: PartsEvidence) -> Iterator[Problem]:
     for part in without_weights:
         yield _without_weights(evidence, part)
     is_weighty = any(
-        weights_there(evidence, part) for part in evidence.declared if holds_weights(evidence, part)
+        weights_there(evidence, part) for part in evidence.parts if holds_weights(evidence, part)
     )
-    for part in evidence.declared if is_weighty else ():
+    for part in evidence.parts if is_weighty else ():
         if part not in without_weights:
             yield from _without_files(evidence, part)
 
@@ -114,7 +113,7 @@ def _without_weights(evidence: PartsEvidence, part: str) -> Problem:
     kind = evidence.declared[part]
     weights = weights_there(evidence, part)
     form = unloadable(evidence, part, weights)
-    inside = evidence.place(part) if _has_folder(evidence, part) else {}
+    inside = evidence.place(part) if evidence.has_folder(part) else {}
     if form is not None:
         text = f"{shown}: its weights are there in {form} alone, which {kind} does not load"
     elif inside:
@@ -139,7 +138,7 @@ def _without_files(evidence: PartsEvidence, part: str) -> Iterator[Problem]:
     if needed is None or any(needed.fullmatch(name) for name in evidence.place(part)):
         return
     declared = evidence.declared[part]
-    has_folder = _has_folder(evidence, part)
+    has_folder = evidence.has_folder(part)
     is_optional = not has_folder and may_be_left_out(part, declared)
     if not has_folder:
         text = f"{part} is not there: its folder is missing"
@@ -158,10 +157,6 @@ def _without_files(evidence: PartsEvidence, part: str) -> Iterator[Problem]:
         "note" if is_optional else "error",
         names=(part,),
     )
-
-
-def _has_folder(evidence: PartsEvidence, part: str) -> bool:
-    return not part or any(path.startswith(f"{part}/") for path in evidence.files)
 
 
 #: Files that a problem names.
