@@ -62,7 +62,6 @@ def test_settings_are_parts_as_well(tmp_path: Path, part: str) -> None:
     [
         ("vae", {"latent_channels": 16}, "unet does not fit vae"),
         ("text_encoder", {"hidden_size": 28}, "unet does not fit text_encoder and text_encoder_2"),
-        ("vae", {"_class_name": "UNet2DConditionModel"}, "vae is a AutoencoderKL"),
     ],
 )
 def test_parts_that_do_not_fit(
@@ -72,6 +71,14 @@ def test_parts_that_do_not_fit(
     change(root / part / "config.json", **values)
     texts = [text for kind, text in errors(root) if kind == "parts_differ"]
     assert any(text.startswith(other) for text in texts), texts
+
+
+def test_a_class_that_the_config_does_not_name(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    change(root / "model_index.json", vae=["diffusers", "UNet2DConditionModel"])
+    [(kind, text)] = errors(root)
+    assert kind == "parts_differ"
+    assert text.startswith("vae is a UNet2DConditionModel by model_index.json and a AutoencoderKL")
 
 
 def test_a_pipeline_of_no_known_class_has_no_seams(tmp_path: Path) -> None:

@@ -56,25 +56,26 @@ def _class_in(config: Mapping[str, Any] | None, library: str) -> str | None:
 
 
 def _differ(config: Mapping[str, Any], library: str, name: str, other: str) -> bool:
-    """Whether the class ``name`` has tensors that ``other`` makes not at all, or of another shape;
-    where neither the one nor the other is known, nothing is said."""
-    theirs = _shapes(config, library, other)
-    ours = _shapes(config, library, name)
-    if theirs is None or ours is None:
+    """Whether the class ``name`` cannot be made from the config, or has tensors that ``other`` makes
+    not at all, or of another shape. A config that does not describe its own class says nothing."""
+    try:
+        theirs = _shapes(config, library, other)
+    except (ConfigError, MalformedError, UnknownArchitectureError):
         return False
+    try:
+        ours = _shapes(config, library, name)
+    except UnknownArchitectureError:
+        return False
+    except (ConfigError, MalformedError):
+        return True
     return any(
         theirs.get(tensor) != shape for tensor, shape in ours.items() if tensor not in _UNUSED
     )
 
 
-def _shapes(
-    config: Mapping[str, Any], library: str, name: str
-) -> dict[str, tuple[int, ...]] | None:
-    """Shapes by name, without the prefix of a base model; None where they are not known."""
+def _shapes(config: Mapping[str, Any], library: str, name: str) -> dict[str, tuple[int, ...]]:
+    """Shapes by name, without the prefix of a base model. Raises what ``predict`` raises."""
     key = _KEYS[library]
     values = {**config, key: name if key == "_class_name" else [name]}
-    try:
-        tensors = predict(values).tensors
-    except (ConfigError, MalformedError, UnknownArchitectureError):
-        return None
+    tensors = predict(values).tensors
     return {tensor.name.removeprefix(_PREFIX): tuple(tensor.shape) for tensor in tensors}
