@@ -56,8 +56,8 @@ def _class_in(config: Mapping[str, Any] | None, library: str) -> str | None:
 
 
 def _differ(config: Mapping[str, Any], library: str, name: str, other: str) -> bool:
-    """Whether the class ``name`` cannot be made from the config, or has tensors that ``other`` makes
-    not at all, or of another shape. A config that does not describe its own class says nothing."""
+    """Whether the class ``name`` cannot be made from the config, or has tensors that ``other`` does
+    not have, or has in another shape. A config that does not fit its own class says nothing."""
     try:
         theirs = _shapes(config, library, other)
     except (ConfigError, MalformedError, UnknownArchitectureError):
