@@ -4,21 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
-from ..checkpoints.repo_layout import config_name
-from ..core.checkpoint import Checkpoint, Finding, Shard
+from ..core.checkpoint import Checkpoint, Shard
 from ..core.choices import SEVERITIES, Severity
 from ..core.collector import collector_paused
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import AuditFinding, AuditResult, Unchecked
-from ..core.wholeness import MAX_NAMES, Problem, ProblemKind, by_weight, is_whole
+from ..core.wholeness import MAX_NAMES
 from ..errors import NothingToInspectError
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
-from .facts.adapters_there import adapters_of, problems_of_adapter
 from .facts.collect import Collector
-from .facts.target import Folder, TargetFacts
+from .facts.target import TargetFacts
 from .facts.tokenizers_read import tokenizer_of_root
+from .facts.whole_target import judgement_of
 from .registry import Rule, RuleFinding, chosen
 
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
@@ -72,7 +71,7 @@ def judge_facts(
     """Every rule on the facts; findings ordered by severity, then code, file and tensor."""
     with collector_paused():
         findings = [finding for rule in rules for finding in _findings(rule, facts)]
-    is_all_there, problems = _judgement(facts)
+    is_all_there, problems = judgement_of(facts)
     findings.sort(
         key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.file or "", f.tensor or "")
     )
@@ -177,41 +176,6 @@ class _Cause:
             self.number,
             tuple(self.names) if self.number > 1 else (),
         )
-
-
-def _unreadable(folder: Folder) -> Iterator[Problem]:
-    """Files of the copy that loaders take that could not be read, or not as what they should be."""
-    main = folder.main
-    assert main is not None
-    for weight in main.files:
-        wrong = weight.refused or next(
-            (problem for problem in weight.problems if problem.severity == "error"), None
-        )
-        if wrong is not None:
-            text = wrong.text if isinstance(wrong, Finding) else str(wrong)
-            kind: ProblemKind = "not_this_format" if weight.is_other_format else "damaged_file"
-            yield Problem(kind, text, file=weight.path, example=weight.path)
-    small = (main.index, folder.json.get(config_name(folder.declared)))
-    for read in small:
-        if read is not None and read.error is not None:
-            yield Problem("damaged_file", str(read.error), file=read.path, example=read.path)
-
-
-def _judgement(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
-    """Whether the target's own checkpoint is whole: that of the root, or of the first folder that
-    has one. A file that could not be read at all stops every loader."""
-    judged = [folder for folder in facts.folders if folder.judged.inspection is not None]
-    inspection = judged[0].judged.inspection if judged else None
-    problems = [] if inspection is None else [*inspection.problems]
-    for folder, copy, _ in adapters_of(facts):
-        problems += problems_of_adapter(facts, folder, copy)
-    main = next((folder for folder in facts.folders if folder.main is not None), None)
-    if inspection is None and main is not None:
-        problems += main.judged.gguf_problems
-    problems += () if main is None else _unreadable(main)
-    is_gguf = main is not None and main.main is not None and main.main.format == "gguf"
-    known = is_gguf or (inspection is not None and inspection.whole is not None)
-    return is_whole(problems, known=known), by_weight(problems)
 
 
 def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:

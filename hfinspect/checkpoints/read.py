@@ -11,6 +11,7 @@ from ..core.progress import Count, Progress
 from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnsupportedFormatError
 from ..layers.sentence_modules import CONFIG_FILES
+from ..sources.local import HIDDEN
 from ..sources.source import FileEntry, Source
 from .choose import OtherFile, WeightChoice, choose, unsupported
 from .fallback import rounds_of
@@ -19,14 +20,19 @@ from .json_files import QUANTIZATION_FILES
 from .one_file import Read, gathered, good, read_json
 from .original_names import PARAMS_FILE, config_of_params, is_rank
 from .repo_layout import (
+    MAX_PARTS,
     PIPELINE_FILE,
+    SENTENCE_SETTINGS,
     Layout,
     LayoutPart,
+    config_folders,
     config_name,
     declared_folders,
     layout_of,
+    module_files,
     naming_files,
     part_folders,
+    settings_path,
 )
 from .sub_models import refuse_models_below
 from .variants import Variant, gguf_variants
@@ -48,7 +54,9 @@ class ModelFiles:
     none were wanted, and for a pipeline: there ``parts`` has all, while for sentence-transformers
     it has the modules after the transformer, or all where they lie in folders. ``declared`` says
     what class the folders are that the repo names (the root's has the empty name), and
-    ``declared_class`` what that of ``checkpoint`` is.
+    ``declared_class`` what that of ``checkpoint`` is. ``part_configs`` are the configs of these
+    folders, ``settings`` what sentence-transformers says of those with a transformer. Unless
+    ``listing_complete``, there may be files that ``files`` does not name (``lists_all``).
     ``variants`` are the quantisations to choose from
     where the weights are GGUF. ``others`` are weight files that belong to no part of a pipeline,
     ``unread`` those of formats that are not read. ``refused`` is why ``checkpoint`` is None where
@@ -69,6 +77,9 @@ class ModelFiles:
     unread: tuple[OtherFile, ...] = ()
     findings: tuple[Finding, ...] = ()
     refused: UnsupportedFormatError | None = None
+    part_configs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    listing_complete: bool = True
 
 
 def read_model(
@@ -99,6 +110,8 @@ def read_model(
         for choice in choices
     ]
     small = _small_files(files, of_repo, main, list(folders), file)
+    if choices and file is None:
+        small |= _of_other_parts(files, of_repo)
     first = [name for name in small if name not in QUANTIZATION_FILES]
     tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
@@ -110,6 +123,10 @@ def read_model(
     if isinstance(main_checkpoint, UnsupportedFormatError) and file is not None:
         raise main_checkpoint
     declared = notes.declared(texts)
+    part_configs = _mappings(texts, {name: _config_path(name, declared[name]) for name in declared})
+    settings = _mappings(
+        texts, {name: path for name in declared if (path := settings_path(files, name))}
+    )
     folder = _beside(files, main, file).rstrip("/")
     config_path = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
     config = texts.pop(config_path if folder and config_path in small else "config.json", None)
@@ -156,7 +173,17 @@ def read_model(
         (*(_refused(files, error) for error in refused), *unsupported(files)),
         (*notes.findings, *_unread_folders(source), *_ranks(files, main)),
         main_checkpoint if isinstance(main_checkpoint, UnsupportedFormatError) else None,
+        part_configs,
+        settings,
+        lists_all(source),
     )
+
+
+def lists_all(source: Source) -> bool:
+    """Whether the list of files is known to name all that a loader would see: neither a part of a
+    repo in a cache, nor a folder that may not be read or leads elsewhere."""
+    is_passed_over = any(why != HIDDEN for why in source.passed_over.values())
+    return source.listing_complete and not source.refused and not is_passed_over
 
 
 def _unread_folders(source: Source) -> list[Finding]:
@@ -293,7 +320,29 @@ def _config_of_params(texts: "_Texts", files: Mapping[str, FileEntry]) -> Read[o
     return None if config is None else replace(params, value=config)
 
 
+def _of_other_parts(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, str]:
+    """Paths of the configs of parts that have no weights of their own, or none that are there."""
+    if layout is Layout.PIPELINE:
+        paths = [f"{folder}/config.json" for folder in config_folders(files)[:MAX_PARTS]]
+    elif layout is Layout.MODULES:
+        names = {"config.json", *CONFIG_FILES.values(), *SENTENCE_SETTINGS}
+        paths = [path for path in module_files(files) if path.rpartition("/")[2] in names]
+    else:
+        paths = []
+    return {path: path for path in paths}
+
+
 _Texts = dict[str, Read[object]]
+
+
+def _config_path(folder: str, declared: str) -> str:
+    return f"{folder}/{config_name(declared)}".lstrip("/")
+
+
+def _mappings(texts: _Texts, paths: Mapping[str, str]) -> dict[str, Mapping[str, object]]:
+    """The JSON objects among some files that were read, under the names that they are known by."""
+    reads = {name: texts[path].mapping for name, path in paths.items() if path in texts}
+    return {name: mapping for name, mapping in reads.items() if mapping is not None}
 
 
 @dataclass()

@@ -20,6 +20,13 @@ from .json_files import PIPELINE_FILE as PIPELINE_FILE
 MODULES_FILE = "modules.json"
 ROUTER_FILE = CONFIG_FILES["Router"]
 
+#: Where sentence-transformers writes the length of a transformer, by the names of its releases.
+#: Source: ``Transformer.load`` of sentence_transformers.
+SENTENCE_SETTINGS = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+
 #: Pipelines have some ten components; folders beyond this many are not read.
 MAX_PARTS = 64
 
@@ -80,6 +87,23 @@ def _may_be_part(folder: str, layout: Layout) -> bool:
     if layout is not Layout.MODULES:
         return len(names) == 1
     return len(names) <= _MAX_DEPTH and all(_MODULE_FOLDER.fullmatch(name) for name in names)
+
+
+def module_files(files: Iterable[str]) -> list[str]:
+    """Paths of files in the root and in folders whose names are like modules' names, so many that
+    they are those of ``MAX_PARTS`` folders."""
+    folders: dict[str, list[str]] = {}
+    for path in files:
+        folder = path.rpartition("/")[0]
+        if not folder or _may_be_part(folder, Layout.MODULES):
+            folders.setdefault(folder, []).append(path)
+    return [path for folder in sorted(folders)[:MAX_PARTS] for path in folders[folder]]
+
+
+def settings_path(files: Collection[str], folder: str) -> str | None:
+    """The file of a transformer's folder in which sentence-transformers writes its length."""
+    start = f"{folder}/" if folder else ""
+    return next((start + name for name in SENTENCE_SETTINGS if start + name in files), None)
 
 
 def config_folders(files: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member, Quantization
 from ..core.tensor import TensorInfo
+from .judging.parts_declared import PartsEvidence
 from .judging.parts_there import judged_parts
 
 
@@ -24,11 +25,12 @@ def combined(
     other_files: Mapping[str, str] = {},
     overrides: tuple[Override, ...] = (),
     all_known: bool = True,
+    evidence: PartsEvidence | None = None,
 ) -> Inspection:
     """The parts' tensors under the names of their parts, and sums over them.
 
     ``other_files`` are those of no part; unless ``all_known``, a part is missing from the sums, and
-    those of the whole are unknown.
+    those of the whole are unknown. ``evidence`` is what the repo declares.
     Ties hold within a part; they are shown as ``part/tensor``.
     """
     tensors: list[TensorInfo] = []
@@ -62,7 +64,7 @@ def combined(
         files=tuple(file for _, one in parts for file in one.files),
         other_files=_merged([*(one.other_files for _, one in parts), other_files]),
         missing_files=tuple(path for _, one in parts for path in one.missing_files),
-        **judged_parts(parts),
+        **judged_parts(parts, evidence),
         chosen_because=f"{layout}: every part that has weights",
         tied=tied,
         active_parameters=None if total.active == total.parameters else total.active,

@@ -41,7 +41,7 @@ def declared_parts(
         model = None if picked else declared_model(opened, overrides)
         if model is not None and overrides and model.layout is Layout.PIPELINE:
             raise several_models(str(target), [(one.name, one.declared) for one in model.parts])
-        if model is not None and model.parts:
+        if model is not None and model.parts and not model.is_single:
             return model.parts, opened.origin
         if config is None:
             refuse_models_below(opened.origin, files)

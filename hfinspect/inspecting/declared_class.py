@@ -19,9 +19,9 @@ from ..layers.sentence_modules import (
 from ..trees.prediction import Prediction, config_dtype, predict
 
 #: Components of a pipeline that hold no weights, by the end of their class's name.
-_NO_MODEL = re.compile(r".*(?:Scheduler|Tokenizer(?:Fast)?|Processor(?:Fast)?|FeatureExtractor)")
+NO_MODEL = re.compile(r".*(?:Scheduler|Tokenizer(?:Fast)?|Processor(?:Fast)?|FeatureExtractor)")
 #: Keys by which a config says what model it is.
-_NAMES_A_MODEL = ("model_type", "architectures", "_class_name")
+NAMES_A_MODEL = ("model_type", "architectures", "_class_name")
 
 
 def is_model(declared: str | None, config: Mapping[str, Any] | None) -> bool:
@@ -36,9 +36,9 @@ def is_model(declared: str | None, config: Mapping[str, Any] | None) -> bool:
         return False
     if declared is None or name in TRANSFORMERS:
         return True
-    if _NO_MODEL.fullmatch(declared):
+    if NO_MODEL.fullmatch(declared):
         return False
-    return any(key in (config or {}) for key in _NAMES_A_MODEL)
+    return any(key in (config or {}) for key in NAMES_A_MODEL)
 
 
 #: A config, and what the catalog predicts from it.

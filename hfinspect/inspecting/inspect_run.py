@@ -175,9 +175,9 @@ def _from_source(
     if _READING not in sys.modules and opened.origin.kind == "hub":
         opened = _begun(opened, weights=wants_weights and file is None)
     from ..checkpoints.read import no_weights, read_model
-    from ..checkpoints.repo_layout import Layout, config_folders
+    from ..checkpoints.repo_layout import MODULES_FILE, Layout, config_folders
     from .model import inspect_read
-    from .pipelines import inspect_declared, several_models
+    from .pipelines import inspect_declared, several_models, with_declared
     from .tokenizer_notes import tokenizer_notes
 
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
@@ -212,9 +212,11 @@ def _from_source(
         )
         for other in read.unread
     )
-    return from_config.of(
+    inspected = from_config.of(
         read.config, (*read.findings, *unread), read.companions, read.layout.value
     )
+    is_module = is_whole_repo and MODULES_FILE in read.files
+    return with_declared(inspected, opened) if is_module else inspected
 
 
 def _unfinished(source: Source, read: ModelFiles) -> Sequence[str]:

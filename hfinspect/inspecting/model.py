@@ -11,8 +11,9 @@ from ..layers.sentence_modules import FAMILY
 from .adapter import Inspect, adapter_of
 from .build import Inspected, ReadContext
 from .config_alone import OPEN_CLIP_FILE
+from .judging.parts_there import judged_with_parts
 from .mmproj import about_mmproj, is_mmproj
-from .pipelines import has_parts, inspect_parts
+from .pipelines import evidence_of, has_parts, inspect_parts
 from .single import inspect_weights
 
 
@@ -66,6 +67,9 @@ def inspect_read(
         declared=read.declared_class,
         known=known,
     )
+    if read.layout is Layout.MODULES and read.declared:
+        judged = judged_with_parts(inspected.inspection, evidence_of(read))
+        inspected = inspected._replace(inspection=judged)
     if inspected.prediction is not None and inspected.prediction.family is FAMILY:
         return inspected._replace(prediction=None)  # of the repo's class, not of the config alone
     return inspected

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..checkpoints.one_file import gathered, read_config, read_json
-from ..checkpoints.read import ModelFiles
+from ..checkpoints.read import ModelFiles, lists_all
 from ..checkpoints.repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
@@ -13,6 +13,7 @@ from ..checkpoints.repo_layout import (
     config_name,
     declared_folders,
     naming_files,
+    settings_path,
 )
 from ..core.checkpoint import Finding
 from ..core.overrides import Override
@@ -33,6 +34,8 @@ from ..trees.prediction import Prediction
 from .build import Inspected, from_prediction
 from .combined import combined
 from .declared_class import is_model, predict_as, sized_elsewhere
+from .judging.parts_declared import PartsEvidence, holds_weights, weights_there
+from .judging.parts_there import judged_with_parts, lacking
 from .overriding import changed
 from .single import inspect_weights
 
@@ -59,6 +62,7 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
             name, origin, read.checkpoint, read.config, read.companions, declared=kind
         ).inspection
         parts.append((_member(_root_name(kind), kind, inspected), inspected))
+    evidence = evidence_of(read)
     for part in read.parts:
         if part.checkpoint is not None:
             where = f"{part.name}/{config_name(part.declared)}"
@@ -74,9 +78,35 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
         read.layout.value,
         parts,
         findings,
-        architecture=_class_of(read.companions.get(PIPELINE_FILE)),
+        architecture=evidence.class_name,
         other_files=others,
+        all_known=not (lacking(evidence) or _uncounted(evidence, [member for member, _ in parts])),
+        evidence=evidence,
     )
+
+
+def evidence_of(read: ModelFiles) -> PartsEvidence:
+    """What a repo of several parts declares, as it was read."""
+    is_pipeline = read.layout is Layout.PIPELINE
+    return PartsEvidence(
+        PIPELINE_FILE if is_pipeline else MODULES_FILE,
+        _class_of(read.companions.get(PIPELINE_FILE)),
+        read.declared,
+        read.part_configs,
+        read.files,
+        read.settings,
+        read.listing_complete,
+    )
+
+
+def _uncounted(evidence: PartsEvidence, members: Sequence[Member]) -> list[str]:
+    """Parts whose weights are there in a form that is not read, so that no sum has them."""
+    counted = {folder_of(member) for member in members}
+    return [
+        part
+        for part in evidence.parts
+        if part not in counted and holds_weights(evidence, part) and weights_there(evidence, part)
+    ]
 
 
 class DeclaredPart(NamedTuple):
@@ -93,18 +123,25 @@ class DeclaredPart(NamedTuple):
 
 class DeclaredModel(NamedTuple):
     """The parts that a model_index.json or modules.json names, of these what has weights;
-    ``missing`` are configs that should be there, of parts that may have weights or none."""
+    ``missing`` are configs that should be there, of parts that may have weights or none;
+    ``evidence`` is all that is declared, next to what lies there."""
 
     layout: Layout
     class_name: str | None
     parts: tuple[DeclaredPart, ...]
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...]
+    evidence: PartsEvidence
+
+    @property
+    def is_single(self) -> bool:
+        """Whether nothing with weights comes after a transformer in the root."""
+        return self.layout is Layout.MODULES and [part.name for part in self.parts] == [""]
 
 
 def declared_model(
     opened: Source, overrides: Mapping[str, Any] | None = None
 ) -> DeclaredModel | None:
-    """A model of several parts by its small files alone; None where it is a single one.
+    """A model of several parts by its small files alone; None where nothing declares any.
 
     ``overrides`` change the config of the root, which only sentence-transformers have. Raises
     ConfigError for a malformed file that names parts, UsageError for overrides, and AccessErrors.
@@ -116,27 +153,41 @@ def declared_model(
     naming = gathered(opened, [partial(read_json, opened, path) for path in paths])
     texts = {read.path: read.strict() for read in naming}
     layout = Layout.PIPELINE if PIPELINE_FILE in paths else Layout.MODULES
+    all_declared = declared_folders(texts)
     places: dict[str, tuple[str, str]] = {}
     missing = []
-    for folder, declared in declared_folders(texts).items():
+    for folder, declared in all_declared.items():
         path = f"{folder}/{config_name(declared)}".lstrip("/")
         if len(places) < _MAX_PARTS and (path in files or layout is Layout.MODULES):
             places[folder] = (declared, path)
         elif path not in files and is_model(declared, {"model_type": ""}):
             missing.append(path)
-    tasks = [partial(read_config, opened, path) for _, path in places.values()]
-    configs = opened.gather(tasks)
+    settings = {
+        folder: place for folder in places if (place := settings_path(files, folder)) is not None
+    }
+    paths = [*(path for _, path in places.values()), *settings.values()]
+    configs = opened.gather([partial(read_config, opened, path) for path in paths])
     parts = []
-    for (folder, (declared, _)), config in zip(places.items(), configs, strict=True):
+    mappings: dict[str, Mapping[str, object]] = {}
+    for (folder, (declared, _)), config in zip(places.items(), configs, strict=False):
         values = config if isinstance(config, Mapping) else {}
+        if isinstance(config, Mapping):
+            mappings[folder] = config
         if isinstance(config, HfinspectError):
             parts.append(DeclaredPart(folder, declared, values, config))
         elif is_model(declared, config):
             parts.append(_part(folder, declared, config, None if folder else overrides))
-    if layout is Layout.MODULES and [part.name for part in parts] == [""]:
-        return None  # nothing with weights comes after it
-    name = _class_of(texts.get(PIPELINE_FILE))
-    return DeclaredModel(layout, name, tuple(parts), tuple(missing))
+    further = zip(settings, configs[len(places) :], strict=True)
+    evidence = PartsEvidence(
+        PIPELINE_FILE if layout is Layout.PIPELINE else MODULES_FILE,
+        _class_of(texts.get(PIPELINE_FILE)),
+        all_declared,
+        mappings,
+        files,
+        {folder: values for folder, values in further if isinstance(values, Mapping)},
+        lists_all(opened),
+    )
+    return DeclaredModel(layout, evidence.class_name, tuple(parts), tuple(missing), evidence)
 
 
 def _part(
@@ -189,7 +240,7 @@ def inspect_declared(
     where no part has a config that is known.
     """
     model = declared_model(opened, overrides)
-    if model is None:
+    if model is None or model.is_single:
         return None
     parts: list[tuple[Member, Inspection]] = []
     findings = [*notes]
@@ -218,9 +269,20 @@ def inspect_declared(
         findings,
         architecture=model.class_name,
         overrides=tuple(changes),
-        all_known=len(parts) == len(model.parts) and not model.missing,
+        all_known=len(parts) == len(model.parts)
+        and not model.missing
+        and not lacking(model.evidence),
+        evidence=model.evidence,
     )
     return Inspected(inspection)
+
+
+def with_declared(inspected: Inspected, opened: Source) -> Inspected:
+    """A transformer alone from its config, with what its repo declares next to it."""
+    model = declared_model(opened)
+    if model is None:
+        return inspected
+    return inspected._replace(inspection=judged_with_parts(inspected.inspection, model.evidence))
 
 
 def not_there(missing: Sequence[str]) -> str:

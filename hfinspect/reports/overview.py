@@ -177,7 +177,8 @@ def _groups(
             )
         )
     sizes = [totals.nbytes for totals in groups.values() if totals.nbytes is not None]
-    nbytes = sum(sizes) if len(sizes) == len(groups) else None
+    is_in_part = bool(inspection.members) and inspection.nbytes is None  # a part is not there
+    nbytes = sum(sizes) if len(sizes) == len(groups) and not is_in_part else None
     rows.append(
         (
             "total",

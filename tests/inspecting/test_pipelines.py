@@ -26,7 +26,7 @@ UNET: dict[str, Any] = {
     "down_block_types": ["CrossAttnDownBlock2D", "DownBlock2D"],
     "up_block_types": ["UpBlock2D", "CrossAttnUpBlock2D"],
     "layers_per_block": 1,
-    "cross_attention_dim": 24,
+    "cross_attention_dim": 24 + 32,
     "attention_head_dim": 4,
     "norm_num_groups": 8,
     "sample_size": 16,
@@ -84,6 +84,8 @@ def write_pipeline(root: Path, *, weights: bool = True) -> Path:
     (root / "model_index.json").write_text(json.dumps(index))
     (root / "scheduler").mkdir()
     (root / "scheduler" / "scheduler_config.json").write_text("{}")
+    (root / "tokenizer").mkdir()
+    (root / "tokenizer" / "tokenizer_config.json").write_text("{}")
     return root
 
 
@@ -142,7 +144,7 @@ def test_a_pipeline_of_traced_classes(tmp_path: Path) -> None:
             "ffn_dim": 96,
             "image_dim": None,
         },
-        "vae": {"_class_name": "AutoencoderKLWan", "base_dim": 8, "z_dim": 4},
+        "vae": {"_class_name": "AutoencoderKLWan", "base_dim": 8},
     }
     index: dict[str, Any] = {"_class_name": "WanPipeline", "_diffusers_version": "0.33.0"}
     index["scheduler"] = ["diffusers", "UniPCMultistepScheduler"]
@@ -317,6 +319,9 @@ def test_a_sound_pipeline_passes_the_audit(tmp_path: Path) -> None:
     (root / "model_index.json").write_text(json.dumps(index))
     for folder in ("scheduler", "tokenizer", "feature_extractor", "guard"):
         write_config(root / folder, {"beta_start": 0.1})
+    (root / "feature_extractor" / "preprocessor_config.json").write_text("{}")
+    plain = root / "text_encoder_2" / "model.safetensors"
+    plain.with_name("model.fp16.safetensors").rename(plain)
     (guard,) = hfinspect.audit(root, ignore=["HI106"]).failing("warning")
     assert guard.text == "guard is own_code.SafetyThing"  # which is code of the repo
     (root / "unet" / "config.json").write_text('{"_class_name": "UNet2DConditionModel", "up": 1}')

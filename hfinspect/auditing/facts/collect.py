@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from ...checkpoints.file_bytes import FirstGuess
 from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
+from ...checkpoints.read import lists_all
 from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.token_table import (
     MAX_TOKENIZER_BYTES,
@@ -127,7 +128,17 @@ class Collector:
         disk = self.source.on_disk
         unfinished = tuple(leftovers(disk)) if disk and not single else ()
         place = TargetPlace(self.source.origin, files, unfinished)
-        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.predicted, place)
+        folders = make_folders(
+            files,
+            facts,
+            indexes,
+            json_files,
+            tokenizers,
+            self.predicted,
+            place,
+            complete=lists_all(self.source),
+            single=single,
+        )
         self._note_foreign(names)
         self._note_archives(facts)
         return TargetFacts(

@@ -37,6 +37,7 @@ from ...inspecting.judging.evidence import Evidence
 from ...inspecting.judging.gguf_loading import gguf_problems
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
+from .parts_judged import problems_between
 from .target import Copy, Folder, Judged, WeightFact
 
 
@@ -59,8 +60,15 @@ def make_folders(
     tokenizers: Mapping[str, TokenTable],
     predicted: Predicted | None = None,
     place: TargetPlace = NOWHERE,
+    *,
+    complete: bool = True,
+    single: bool = False,
 ) -> tuple[Folder, ...]:
-    """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``."""
+    """Every directory with weights or a config, the root first; ``predicted`` as in ``judge``.
+
+    Unless ``complete``, there may be files that ``files`` does not name; ``single`` says that one
+    file is looked at, and no repo of several parts.
+    """
     copies: dict[str, list[Copy]] = {}
     for copy in _copies(files, weights, indexes):
         copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
@@ -74,6 +82,12 @@ def make_folders(
         if facts.keys() & {"config.json", "adapter_config.json", "model_index.json"}
     }
     declared = _declared(files, json_files)
+    repos = () if single else repos_below(json_files)[:MAX_REPOS]
+    between = {
+        f"{base}/" if base else "": problems_between(base, files, json_files, complete)
+        for base in repos
+    }
+    described |= {path for path, problems in between.items() if problems}
     folders = []
     for path in sorted({"", *copies, *described}):
         copies_here = tuple(copies.get(path, ()))
@@ -82,7 +96,18 @@ def make_folders(
         kind = declared.get(path.rstrip("/"))
         judged = judge(main, facts, kind, predicted, place)
         tokenizer = _tokenizer(path, tokenizers, small)
-        folders.append(Folder(path, copies_here, main, facts, tokenizer, judged, kind))
+        folders.append(
+            Folder(
+                path,
+                copies_here,
+                main,
+                facts,
+                tokenizer,
+                judged,
+                kind,
+                between.get(path, ()),
+            )
+        )
     return tuple(folders)
 
 

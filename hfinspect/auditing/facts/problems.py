@@ -20,6 +20,12 @@ def problems(facts: TargetFacts, *kinds: ProblemKind) -> Iterator[tuple[Folder, 
                 yield folder, problem
 
 
+def problems_between_parts(facts: TargetFacts, *kinds: ProblemKind) -> Iterator[Problem]:
+    """Problems of these kinds of repos of several parts, each as one."""
+    for folder in facts.folders:
+        yield from (problem for problem in folder.between_parts if problem.kind in kinds)
+
+
 def finding_of(folder: Folder, problem: Problem) -> RuleFinding:
     """A problem as a rule reports it: one finding for all that has one cause."""
     file = problem.file or (folder.main.label if folder.main is not None else None)

@@ -217,7 +217,8 @@ class Folder:
     """One directory with weights or a config. ``path`` is empty or ends with a slash.
 
     ``main`` is the copy that loaders take for the model; ``json`` are its small files by name;
-    ``declared`` is the class that modules.json or model_index.json gives the folder to.
+    ``declared`` is the class that modules.json or model_index.json gives the folder to;
+    ``between_parts`` is what is wrong with the parts that this folder itself declares so.
     """
 
     path: str
@@ -227,6 +228,7 @@ class Folder:
     tokenizer: TokenTable | None = None
     judged: Judged = field(default_factory=Judged)
     declared: str | None = None
+    between_parts: tuple[Problem, ...] = ()
 
     @property
     def config(self) -> Mapping[str, object] | None:
