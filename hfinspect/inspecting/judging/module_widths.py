@@ -87,7 +87,7 @@ def width_problems(evidence: PartsEvidence) -> Iterator[Problem]:
             taken_from = config.get("module_input_name", "sentence_embedding")
             takes = _first(config, _TAKES.get(name, ()))
             if taken_from not in _FROM_BEFORE:
-                takes = width = None
+                takes = None  # from elsewhere
             if None not in (takes, width) and takes != width:
                 yield _differs(evidence, part, takes, giver, width)
             width = _gives(name, config, width)
