@@ -20,7 +20,7 @@ from ...analysis.gguf.llama_cpp_contract import (
 )
 from ...core.checkpoint import Shard
 from ...core.text import clean, shape_text
-from ...core.wholeness import Problem, of_names
+from ...core.wholeness import Problem, ProblemKind, of_names
 from ...formats.gguf.file_kinds import MODEL
 from ...formats.gguf.ggml_types import REMOVED_TYPES
 from ...formats.gguf.gguf import describe
@@ -125,7 +125,7 @@ def _of_splits(shards: Sequence[Shard], first: Shard, is_complete: bool) -> Iter
         return
     if is_complete and len(shards) != count:
         text = f"split.count says {count:,} files, and there are {len(shards):,}"
-        kind = "missing_files" if len(shards) < count else "broken_contract"
+        kind: ProblemKind = "missing_files" if len(shards) < count else "broken_contract"
         yield Problem(kind, text, abs(count - len(shards)), "split.count", file=first.file)
         return
     numbers = [shard.metadata.get("split.no") for shard in shards]
