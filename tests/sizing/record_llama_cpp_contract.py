@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.sizing.llama_cpp_loaders import UNKNOWN, Asked, Source, Tree, asked_by_all
+from tests.sizing.cpp_statements import Tree
+from tests.sizing.llama_cpp_loaders import UNKNOWN, Asked, Source, asked_by_all
 from tests.sizing.record_llama_cpp import version
 
 TABLE = Path(__file__).parents[2] / "hfinspect" / "analysis" / "gguf" / "llama_cpp_contract.json"
@@ -56,7 +57,7 @@ class Nodes:
 
 
 def table_of(asked: Asked, nodes: Nodes) -> dict[str, Any]:
-    tensors = []
+    tensors: list[list[Any] | None] = []
     for name, index, sizes, when, required, reshape, loops in asked.tensors:
         if name is None:
             tensors.append(None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from hfinspect.analysis.gguf.llama_cpp_contract import Contract, contract_of, is_known
 
-from .llama_cpp_mutations import loadable
+from .llama_cpp_mutations import bases, loadable, mutations
 from .llama_cpp_record import FULL_SIZE, RECORD, recorded
 
 REFUSALS = RECORD.with_name("llama_cpp_refusals.json")
