@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..checkpoints.original_names import META_NAMES, MISTRAL_NAMES
+from ..core.original_names import META_NAMES, MISTRAL_NAMES
 from .mlx_layout import MLX_LAYOUT
 
 #: Rule of a note -> the layout that it is about.

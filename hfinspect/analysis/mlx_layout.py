@@ -111,7 +111,7 @@ def _sum(sizes: Mapping[str, int | None], names: Iterable[str]) -> int | None:
     return total
 
 
-def is_reordered(found: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+def is_reordered(near: tuple[int, ...], expected: tuple[int, ...]) -> bool:
     """Whether two shapes differ in the order of their axes alone: MLX's convolutions have their
     channels last."""
-    return len(found) > 2 and found != expected and sorted(found) == sorted(expected)
+    return len(near) > 2 and near != expected and sorted(near) == sorted(expected)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from ..checkpoints.original_names import STARTS, hub_name
 from ..core.checkpoint import Checkpoint, Shard
+from ..core.original_names import STARTS, hub_name
 from ..core.records import dataclass
 from ..core.stored_tensors import StoredTensors, fold_names, texts_of, unfold_name
 from ..core.tensor import TensorSpec
@@ -46,7 +46,7 @@ class Renamed:
         patterns: of names as they are in the files -> as they are read
         tensors [tensors]: how many have another name in the files
         total [tensors]: of the files
-        beside [tensors]: of these, how many belong to the wrapper and not to the class
+        apart [tensors]: of these, how many belong to the wrapper and not to the class
         names: the first names, as they are in the files
         first: the first of them, as it is read
         original: whether the names in the files are those of Mistral's or Meta's code
@@ -56,7 +56,7 @@ class Renamed:
     patterns: Mapping[str, str]
     tensors: int
     total: int
-    beside: int
+    apart: int
     names: tuple[str, ...]
     first: str
     original: bool = False
@@ -74,7 +74,7 @@ class Renamed:
         return (self.original and hub_name(name)) or name
 
 
-#: Names that ``Renamed`` lists.
+#: RenamedNames that ``Renamed`` lists.
 _LISTED: Final = 1000
 
 
@@ -90,7 +90,7 @@ def with_known_names(
     if checkpoint.format == "gguf" or not _hints(checkpoint.shards, prediction):
         return checkpoint, None
     groups = _groups(checkpoint.shards)
-    names = _Names(groups)
+    names = _RenamedNames(groups)
     wrappers = _unwrap(names, prediction)
     original = prediction is not None and _take_from_original(names, prediction)
     patterns = names.changed
@@ -138,8 +138,8 @@ def _some_names(shard: Shard) -> list[str]:
 # ---- names in groups
 
 
-class _Group(NamedTuple):
-    """Names that differ in numbers alone."""
+class _RenamedGroup(NamedTuple):
+    """RenamedNames that differ in numbers alone."""
 
     pattern: str
     keys: Sequence[int]
@@ -149,7 +149,7 @@ class _Group(NamedTuple):
         return {unfold_name(self.pattern, key) for key in (self.keys[0], self.keys[-1])}
 
 
-def _groups(shards: Sequence[Shard]) -> list[_Group]:
+def _groups(shards: Sequence[Shard]) -> list[_RenamedGroup]:
     keys: dict[str, list[int]] = {}
     for shard in shards:
         tensors = shard.tensors
@@ -160,17 +160,17 @@ def _groups(shards: Sequence[Shard]) -> list[_Group]:
             folded = fold_names([stored.name for stored in tensors])
             for pattern, key in zip(*folded, strict=True):
                 keys.setdefault(pattern, []).append(key)
-    return [_Group(pattern, numbers) for pattern, numbers in keys.items() if numbers]
+    return [_RenamedGroup(pattern, numbers) for pattern, numbers in keys.items() if numbers]
 
 
 # ---- wrappers
 
 
-class _Names:
+class _RenamedNames:
     """The patterns of a checkpoint as they are read, which may change as long as no two tensors get
     one name."""
 
-    def __init__(self, groups: Iterable[_Group]) -> None:
+    def __init__(self, groups: Iterable[_RenamedGroup]) -> None:
         self._keys = {group.pattern: group.keys for group in groups}
         self.now = {pattern: pattern for pattern in self._keys}
         self._taken = {pattern: set(keys) for pattern, keys in self._keys.items()}
@@ -186,16 +186,16 @@ class _Names:
         self.now[pattern] = new
         return True
 
-    def group(self, pattern: str) -> _Group:
+    def group(self, pattern: str) -> _RenamedGroup:
         """The names of a pattern of the files as they are read now."""
-        return _Group(self.now[pattern], self._keys[pattern])
+        return _RenamedGroup(self.now[pattern], self._keys[pattern])
 
     @property
     def changed(self) -> dict[str, str]:
         return {old: new for old, new in self.now.items() if old != new}
 
 
-def _unwrap(names: _Names, prediction: Prediction | None) -> tuple[Wrapper, ...]:
+def _unwrap(names: _RenamedNames, prediction: Prediction | None) -> tuple[Wrapper, ...]:
     met: dict[Wrapper, None] = {}
     for wrapper in ANYWHERE:
         inner = "." + wrapper.prefix
@@ -211,7 +211,7 @@ def _unwrap(names: _Names, prediction: Prediction | None) -> tuple[Wrapper, ...]
     return tuple(met)
 
 
-def _take_from_original(names: _Names, prediction: Prediction) -> bool:
+def _take_from_original(names: _RenamedNames, prediction: Prediction) -> bool:
     """Read names of Mistral's or Meta's code as those of the Hub, where the tree has these."""
     find = spec_finder(prediction)
     changes = []
@@ -220,12 +220,12 @@ def _take_from_original(names: _Names, prediction: Prediction) -> bool:
         new = hub_name(group.pattern)
         if new is None or _in_tree(group, find):
             continue
-        if _in_tree(_Group(new, group.keys), find):
+        if _in_tree(_RenamedGroup(new, group.keys), find):
             changes.append(names.change(pattern, new))
     return any(changes)
 
 
-def _common_fronts(names: _Names) -> Iterator[Wrapper]:
+def _common_fronts(names: _RenamedNames) -> Iterator[Wrapper]:
     """Without a prediction: what stands before every name."""
     for wrapper in IN_FRONT:
         now = names.now
@@ -238,7 +238,7 @@ def _common_fronts(names: _Names) -> Iterator[Wrapper]:
                 yield wrapper
 
 
-def _known_fronts(names: _Names, prediction: Prediction) -> Iterator[Wrapper]:
+def _known_fronts(names: _RenamedNames, prediction: Prediction) -> Iterator[Wrapper]:
     """What stands before names that the tree has without it."""
     find = spec_finder(prediction)
     unknown = [pattern for pattern in names.now if not _in_tree(names.group(pattern), find)]
@@ -266,16 +266,16 @@ def _known_fronts(names: _Names, prediction: Prediction) -> Iterator[Wrapper]:
             unknown = [pattern for pattern in unknown if pattern not in here]
 
 
-def _is_all(names: _Names, here: Sequence[str], voted: int) -> bool:
+def _is_all(names: _RenamedNames, here: Sequence[str], voted: int) -> bool:
     """Whether a prefix of nobody's stands before every name, and most are the tree's without it."""
     return len(here) == len(names.now) and 2 * voted > len(here)
 
 
-def _in_tree(group: _Group, find: _Find) -> bool:
+def _in_tree(group: _RenamedGroup, find: _Find) -> bool:
     return any(find(name) is not None for name in group.examples())
 
 
-def _front_of(group: _Group, find: _Find) -> str | None:
+def _front_of(group: _RenamedGroup, find: _Find) -> str | None:
     """What stands before names of a group that the tree has without it; it has no number.
 
     The tree may know a name with less of its front, as loaders repair some: what the table knows
@@ -304,12 +304,12 @@ def _table_front(head: str) -> str:
         front += wrapper.prefix
 
 
-def _is_exact_without(prefix: str, group: _Group, find: _Find) -> bool:
+def _is_exact_without(prefix: str, group: _RenamedGroup, find: _Find) -> bool:
     names = [name.removeprefix(prefix) for name in group.examples()]
     return any((spec := find(name)) is not None and spec.name == name for name in names)
 
 
-def _is_known_without(prefix: str, group: _Group, find: _Find) -> bool:
+def _is_known_without(prefix: str, group: _RenamedGroup, find: _Find) -> bool:
     return bool(prefix) and any(
         find(name.removeprefix(prefix)) is not None for name in group.examples()
     )
@@ -363,7 +363,7 @@ def _renamed_shard(shard: Shard, patterns: Mapping[str, str]) -> Shard:
 
 
 def _record(
-    groups: Sequence[_Group],
+    groups: Sequence[_RenamedGroup],
     patterns: Mapping[str, str],
     wrappers: tuple[Wrapper, ...],
     original: bool,
@@ -372,14 +372,14 @@ def _record(
     names: list[str] = []
     for group in renamed:
         names += [unfold_name(group.pattern, key) for key in group.keys[: _LISTED - len(names)]]
-    beside = [group for group in groups if is_beside(patterns.get(group.pattern, group.pattern))]
+    apart = [group for group in groups if is_beside(patterns.get(group.pattern, group.pattern))]
     first = renamed[0]
     return Renamed(
         wrappers,
         dict(patterns),
-        sum(len(group.keys) for group in renamed if group not in beside),
+        sum(len(group.keys) for group in renamed if group not in apart),
         sum(len(group.keys) for group in groups),
-        sum(len(group.keys) for group in beside),
+        sum(len(group.keys) for group in apart),
         tuple(names),
         unfold_name(patterns[first.pattern], first.keys[0]),
         original,

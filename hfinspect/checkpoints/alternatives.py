@@ -8,10 +8,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..core.checkpoint import Shard
+from ..core.original_names import STARTS, hub_name
 from ..sources.source import FileEntry
 from .choose import BY_NAME, WeightCandidate, candidates
 from .filenames import FileKind, WeightName
-from .original_names import STARTS, hub_name
 
 #: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
 #: requests.

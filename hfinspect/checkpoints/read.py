@@ -7,6 +7,7 @@ from functools import partial
 from typing import cast
 
 from ..core.checkpoint import Checkpoint, Finding
+from ..core.original_names import PARAMS_FILE, config_of_params, is_rank
 from ..core.progress import Count, Progress
 from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnsupportedFormatError
@@ -18,7 +19,6 @@ from .fallback import rounds_of
 from .filenames import FileKind, weight_name
 from .json_files import QUANTIZATION_FILES
 from .one_file import Read, gathered, good, read_json
-from .original_names import PARAMS_FILE, config_of_params, is_rank
 from .repo_layout import (
     MAX_PARTS,
     PIPELINE_FILE,

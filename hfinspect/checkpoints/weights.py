@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.collector import collector_paused
+from ..core.original_names import OTHER_RANK, is_rank
 from ..core.progress import Count
 from ..core.records import dataclass
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
@@ -26,7 +27,6 @@ from .alternatives import (
 from .choose import OtherFile, WeightChoice
 from .file_bytes import FirstGuess, is_incompressible, typical_header
 from .one_file import Read, good, read_index, read_shard
-from .original_names import OTHER_RANK, is_rank
 from .weight_map import Shards, shards_of
 
 #: Weight files of a repo that are read one by one. The largest released models have 770; each costs

@@ -83,7 +83,9 @@ def _result(result: AuditResult, finding: AuditFinding, order: Mapping[str, int]
                 "kind": "member",
             }
         ]
-    key = "\0".join((finding.code, finding.file or "", finding.tensor or ""))
+    place = (finding.code, finding.file or "", finding.tensor or "")
+    # Two causes in one file have two prints; a tensor tells them apart by itself.
+    key = "\0".join(place if finding.tensor else (*place, finding.text))
     return {
         "ruleId": finding.code,
         "ruleIndex": order[finding.code],

@@ -39,3 +39,9 @@ def transformers_types() -> dict[str, tuple[str, str]]:
         ends = (lists["versions"][int(low)], lists["versions"][int(high)])
         spans.update(dict.fromkeys(types, ends))
     return spans
+
+
+def gguf_types() -> list[str]:
+    """Architectures of GGUF files of which transformers makes a class."""
+    types: list[str] = engine_lists()["transformers"]["gguf"]
+    return types

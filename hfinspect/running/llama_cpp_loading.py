@@ -4,10 +4,10 @@
 import shlex
 from typing import Any, ClassVar, Final
 
-from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import NO, UNKNOWN, YES, LaunchLine
 from ..core.footprint import Memory
 from ..core.offload_plan import OffloadPlan
+from ..core.original_names import MISTRAL_NAMES
 from ..core.text import byte_size
 from .engine_lists import classes_of
 from .loader import PASSED, Check, Launch, Loader

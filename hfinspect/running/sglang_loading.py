@@ -4,11 +4,11 @@ arguments (srt/arg_groups/fields)."""
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import NO, UNKNOWN, YES
 from ..core.footprint import Memory
+from ..core.original_names import MISTRAL_NAMES
 from ..core.text import byte_size
-from .engine_lists import engine_lists
+from .engine_lists import gguf_types
 from .loader import Check
 from .served import ServerLoader
 from .subject import Subject
@@ -29,7 +29,7 @@ class SglangLoader(ServerLoader):
 
     def of_no_class(self, subject: Subject) -> Check:
         if subject.is_gguf:
-            if subject.model_type not in engine_lists()["transformers"]["gguf"]:
+            if subject.model_type not in gguf_types():
                 kind = subject.model_type or "an architecture that the file does not name"
                 return Check(NO, f"transformers makes no class of GGUF of {kind}")
             reason = "it reads GGUF by the class that transformers makes of the file"

@@ -4,9 +4,9 @@ kernels/linear/ of its source."""
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from ..checkpoints.original_names import MISTRAL_NAMES
 from ..core.engine_answers import NO, YES, KernelRow
 from ..core.footprint import Memory
+from ..core.original_names import MISTRAL_NAMES
 from .kernel_choice import kernel_rows
 from .loader import Check
 from .served import ServerLoader

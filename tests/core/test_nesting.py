@@ -85,8 +85,8 @@ VALUES = st.recursive(
 @given(VALUES, st.integers(0, 6))
 def test_of_json_the_levels_are_exact(value: object, most: int) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
-        found = levels(value)
-        expected = found if found > most else None
+        depth = levels(value)
+        expected = depth if depth > most else None
         assert refused(text, most) == refused(text.encode(), most) == expected
 
 

@@ -28,12 +28,12 @@ MOE: Final[dict[str, Any]] = {
     "vocab_size": 64,
     "tie_word_embeddings": False,
 }
-Shapes = dict[str, tuple[str, list[int]]]
+Shapes = dict[str, tuple[str, tuple[int, ...]]]
 
 
 def of_hub(config: dict[str, Any]) -> Shapes:
     specs = hfinspect.predict(config).tensors
-    return {spec.name: ("BF16", list(spec.shape)) for spec in specs}
+    return {spec.name: ("BF16", tuple(spec.shape)) for spec in specs}
 
 
 def of_mlx(config: dict[str, Any]) -> Shapes:
@@ -45,7 +45,7 @@ def of_mlx(config: dict[str, Any]) -> Shapes:
             continue
         before, _, after = name.partition(".experts.")
         rest = after.partition(".")[2]
-        stacked[f"{before}.switch_mlp.{rest}"] = (dtype, [config["num_experts"], *shape])
+        stacked[f"{before}.switch_mlp.{rest}"] = (dtype, (config["num_experts"], *shape))
     return stacked
 
 
@@ -89,7 +89,7 @@ def test_it_is_compared_with_the_models_own_layout(tmp_path: Path) -> None:
 def test_an_expert_less_is_missing(tmp_path: Path) -> None:
     tensors = of_mlx(MOE)
     name = "model.layers.1.mlp.switch_mlp.up_proj.weight"
-    tensors[name] = ("BF16", [3, *tensors[name][1][1:]])
+    tensors[name] = ("BF16", (3, *tensors[name][1][1:]))
     inspection = hfinspect.inspect(model(tmp_path, tensors))
     assert inspection.expectation is not None
     assert len(inspection.expectation.missing) >= MOE["num_experts"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import hfinspect
-from hfinspect.checkpoints.original_names import config_of_params, hub_name
+from hfinspect.core.original_names import config_of_params, hub_name
 
 from ..builders import write_config, write_safetensors
 from ..formats.torch_files import state_zip
@@ -43,7 +43,7 @@ def original() -> dict[str, list[int]]:
 
 def published(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = {name: ("BF16", shape) for name, shape in original().items()}
+    tensors = {name: ("BF16", tuple(shape)) for name, shape in original().items()}
     write_safetensors(folder / "consolidated.safetensors", tensors)
     (folder / "params.json").write_text(json.dumps(PARAMS))
     return folder
@@ -67,7 +67,7 @@ def test_next_to_the_hubs_names_it_is_the_same_twice(tmp_path: Path) -> None:
     specs = hfinspect.predict(config).tensors
     write_safetensors(
         tmp_path / "model.safetensors",
-        {spec.name: ("BF16", list(spec.shape)) for spec in specs},
+        {spec.name: ("BF16", tuple(spec.shape)) for spec in specs},
     )
     audited = hfinspect.audit(tmp_path, select=["HI21"])
     [finding] = audited.findings
@@ -79,7 +79,7 @@ def test_the_names_in_a_file_for_transformers_are_an_error(tmp_path: Path) -> No
     config = config_of_params(PARAMS)
     assert config is not None
     write_config(tmp_path, config)
-    tensors = {name: ("BF16", shape) for name, shape in original().items()}
+    tensors = {name: ("BF16", tuple(shape)) for name, shape in original().items()}
     write_safetensors(tmp_path / "model.safetensors", tensors)
     inspection = hfinspect.inspect(tmp_path)
     assert [problem.kind for problem in inspection.problems] == ["other_names"]

@@ -26,13 +26,13 @@ LLAMA: Final[dict[str, Any]] = {
     "vocab_size": 64,
     "tie_word_embeddings": False,
 }
-Shapes = dict[str, tuple[str, list[int]]]
+Shapes = dict[str, tuple[str, tuple[int, ...]]]
 
 
 def shapes(rename: Callable[[str], str] = str) -> Shapes:
     """The tensors of the class, each under another name."""
     prediction = hfinspect.predict(LLAMA)
-    return {rename(spec.name): ("BF16", list(spec.shape)) for spec in prediction.tensors}
+    return {rename(spec.name): ("BF16", tuple(spec.shape)) for spec in prediction.tensors}
 
 
 def model(folder: Path, tensors: Shapes, config: dict[str, Any] | None = LLAMA) -> Path:
@@ -123,8 +123,8 @@ def test_lora_matrices_are_beside_the_model(tmp_path: Path) -> None:
 
     tensors = shapes(of_peft)
     module = "base_model.model.model.layers.0.self_attn.q_proj"
-    tensors[f"{module}.lora_A.default.weight"] = ("BF16", [4, 16])
-    tensors[f"{module}.lora_B.default.weight"] = ("BF16", [16, 4])
+    tensors[f"{module}.lora_A.default.weight"] = ("BF16", (4, 16))
+    tensors[f"{module}.lora_B.default.weight"] = ("BF16", (16, 4))
     inspection = hfinspect.inspect(model(tmp_path, tensors))
     [problem] = inspection.problems
     assert "complete, but all" in problem.text
@@ -200,9 +200,9 @@ def test_packed_weights_are_renamed_with_the_rest(tmp_path: Path) -> None:
     tensors = shapes()
     module = "model.layers.0.mlp.up_proj"
     del tensors[f"{module}.weight"]
-    tensors[f"{module}.qweight"] = ("I32", [2, 32])
-    tensors[f"{module}.scales"] = ("F16", [1, 32])
-    tensors[f"{module}.qzeros"] = ("I32", [1, 4])
+    tensors[f"{module}.qweight"] = ("I32", (2, 32))
+    tensors[f"{module}.scales"] = ("F16", (1, 32))
+    tensors[f"{module}.qzeros"] = ("I32", (1, 4))
     config = {**LLAMA, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 16}}
     clean = hfinspect.inspect(model(tmp_path / "clean", tensors, config))
     renamed = {f"module.{name}": form for name, form in tensors.items()}

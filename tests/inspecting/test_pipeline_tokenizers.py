@@ -22,7 +22,7 @@ def with_tokenizers(root: Path, *, highest: int = 99, weights: bool = True) -> P
     write_pipeline(root, weights=weights)
     for name, number in (("tokenizer", 99), ("tokenizer_2", highest)):
         folder = root / name
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         ids = {f"t{n}": n for n in range(99)}
         (folder / "vocab.json").write_text(json.dumps(ids))
         (folder / "merges.txt").write_text("#version: 0.2\n")

@@ -26,7 +26,8 @@ from hfinspect.sizing.engine_classes import class_lists
 from hfinspect.sizing.engines.registry import ENGINES
 
 from ..examples import examples
-from .test_runs import FP8, GGUF, LLAMA, MODELS, packed
+from ..sizing.llama_gguf import llama_file
+from .test_runs import FP8, LLAMA, MODELS, packed
 
 FLAGS_FILE = Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json"
 FLAGS = json.loads(FLAGS_FILE.read_text())
@@ -56,7 +57,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
     (MODELS / "llama-3-8b", {"on": "M4 32GB", "engine": "mlx-lm"}),
     (MODELS / "llama-3-8b", {"on": "M4 24GB", "engine": "mlx-lm", "batch": 2}),
     (MODELS / "deepseek-v3", {"on": "8xB200", "engine": "tensorrt-llm"}),
-    (GGUF, {"on": "RTX 4090"}),
+    ("gguf", {"on": "RTX 4090"}),
 ]
 
 
@@ -66,7 +67,10 @@ def commands(answers: EngineAnswers) -> list[str]:
 
 
 @pytest.mark.parametrize(("model", "options"), CASES)
-def test_every_flag_is_one_of_the_engines_own(model: Any, options: dict[str, Any]) -> None:
+def test_every_flag_is_one_of_the_engines_own(
+    model: Any, options: dict[str, Any], tmp_path: Path
+) -> None:
+    model = llama_file(tmp_path) if model == "gguf" else model
     for command in commands(hfinspect.runs(model, **options)):
         if command.startswith("python -c"):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from hfinspect.errors import UsageError
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 from ..schemas import conforms
+from ..sizing.llama_gguf import llama_file
 
 MODELS = ROOT / "fixtures" / "models"
-GGUF = ROOT / "fixtures" / "checkpoints" / "gguf-v3" / "tiny-Q4_K_M.gguf"
 LLAMA = json.loads((MODELS / "llama-3-8b" / "config.json").read_text())
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"}
 
@@ -80,8 +81,8 @@ def test_an_encoder_is_exported_for_the_task_of_its_class() -> None:
     assert "--task fill-mask" in answer.launch[0].command
 
 
-def test_gguf_goes_to_llama_cpp() -> None:
-    answers = {one.engine: one for one in hfinspect.runs(GGUF).answers}
+def test_gguf_goes_to_llama_cpp(tmp_path: Path) -> None:
+    answers = {one.engine: one for one in hfinspect.runs(llama_file(tmp_path)).answers}
     assert answers["llama.cpp"].answer == "yes"
     assert answers["vllm"].answer == answers["mlx-lm"].answer == "no"
     assert "no loader for GGUF" in answers["vllm"].reasons[0]

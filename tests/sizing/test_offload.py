@@ -10,14 +10,11 @@ import pytest
 import hfinspect
 from hfinspect.core.footprint import Memory
 from hfinspect.core.offload_plan import Offload
-from hfinspect.formats.gguf.ggml_types import GGML_TYPES
 
 from ..cli.program import hfinspect as program
-from ..formats.gguf_files import GgufWriter
 from ..schemas import conforms
+from .llama_gguf import llama_file
 
-Q8_0 = 8
-F32 = 0
 #: Matrices in Q8_0 (34 bytes for 32 numbers), norms in float32; width 64, 4 heads of 16, 2 of them
 #: for keys, inner width 96, 128 tokens. Of a layer: queries and output 64 · 68 each, keys and
 #: values 32 · 68 each, gate and up 96 · 68 each, down 64 · 102, two norms of 256.
@@ -29,54 +26,6 @@ KEPT = 256 * 64 * 2
 #: Four experts of inner width 96 in place of the feed-forward layer, and their router.
 EXPERTS = 4 * (2 * 96 * 68 + 64 * 102)
 ROUTER = 4 * 64 * 4
-
-
-def _file(folder: Path, *, layers: int = 4, head: bool = True, experts: int = 0) -> Path:
-    shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (128, 64)}
-    for i in range(layers):
-        inner = (experts,) if experts else ()
-        ending = "_exps" if experts else ""
-        block: dict[str, tuple[int, ...]] = {
-            "attn_norm": (64,),
-            "attn_q": (64, 64),
-            "attn_k": (32, 64),
-            "attn_v": (32, 64),
-            "attn_output": (64, 64),
-            "ffn_norm": (64,),
-            f"ffn_gate{ending}": (*inner, 96, 64),
-            f"ffn_up{ending}": (*inner, 96, 64),
-            f"ffn_down{ending}": (*inner, 64, 96),
-        }
-        if experts:
-            block["ffn_gate_inp"] = (experts, 64)
-        shapes |= {f"blk.{i}.{name}.weight": shape for name, shape in block.items()}
-    shapes["output_norm.weight"] = (64,)
-    if head:
-        shapes["output.weight"] = (128, 64)
-    writer = GgufWriter().text("general.architecture", "llama")
-    numbers = {
-        "block_count": layers,
-        "context_length": 256,
-        "embedding_length": 64,
-        "feed_forward_length": 96,
-        "attention.head_count": 4,
-        "attention.head_count_kv": 2,
-        "vocab_size": 128,
-        "expert_count": experts,
-        "expert_used_count": min(experts, 2),
-    }
-    for key, value in numbers.items():
-        if value:
-            writer.u32(f"llama.{key}", value)
-    offset = 0
-    for name, shape in shapes.items():
-        kind = F32 if len(shape) == 1 or "gate_inp" in name else Q8_0
-        writer.tensor(name, shape, kind, offset)
-        size = GGML_TYPES[kind].stored_bytes(shape)
-        offset += size + -size % 32
-    path = folder / "model.gguf"
-    path.write_bytes(writer.bytes(offset))
-    return path
 
 
 def _sized(path: Path, on: str | None = None) -> Memory:
@@ -97,7 +46,7 @@ def _workspace(path: Path) -> int:
 
 
 def test_weights_by_layer(tmp_path: Path) -> None:
-    offload = _offload(_file(tmp_path))
+    offload = _offload(llama_file(tmp_path))
     assert (offload.input, offload.output, offload.everywhere) == (TABLE, OUTPUT, 0)
     (group,) = offload.layers
     assert (group.first, group.last) == (0, 3)
@@ -108,7 +57,7 @@ def test_weights_by_layer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("layers", [0, 1, 2, 3, 4])
 def test_the_most_layers_that_fit(layers: int, tmp_path: Path) -> None:
     """The output layer is the first of ``-ngl``; one byte less holds a layer less."""
-    path = _file(tmp_path)
+    path = llama_file(tmp_path)
     needed = _workspace(path) + OUTPUT + layers * (LAYER + KEPT)
     (plan,) = _offload(path, f"{needed}B").plans
     assert (plan.flags, plan.fullest) == (f"-ngl {layers + 1}", needed)
@@ -121,7 +70,7 @@ def test_the_most_layers_that_fit(layers: int, tmp_path: Path) -> None:
 
 def test_the_sum_is_that_of_all_layers_on_the_gpu(tmp_path: Path) -> None:
     """The table of tokens stays on the CPU, so that it is in no device's sum."""
-    path = _file(tmp_path)
+    path = llama_file(tmp_path)
     whole = _workspace(path) + OUTPUT + 4 * (LAYER + KEPT)
     memory = _sized(path, f"{whole}B")
     assert (memory.total, memory.fits) == (whole, True)
@@ -131,14 +80,14 @@ def test_the_sum_is_that_of_all_layers_on_the_gpu(tmp_path: Path) -> None:
 
 
 def test_a_tied_head_is_a_copy_of_the_table(tmp_path: Path) -> None:
-    (plan,) = _offload(_file(tmp_path, head=False), "1GB").plans
+    (plan,) = _offload(llama_file(tmp_path, head=False), "1GB").plans
     assert plan.gpu_weights == OUTPUT + 4 * LAYER
     assert plan.cpu_weights == TABLE
 
 
 def test_experts_on_the_cpu(tmp_path: Path) -> None:
     """Two of four layers' experts stay on the CPU where two fit; attention of all is on the GPU."""
-    path = _file(tmp_path, experts=4)
+    path = llama_file(tmp_path, experts=4)
     dense = LAYER - (2 * 96 * 68 + 64 * 102) + ROUTER
     offload = _offload(path)
     assert [(group.weights, group.experts) for group in offload.layers] == [
@@ -160,7 +109,7 @@ def test_experts_on_the_cpu(tmp_path: Path) -> None:
 
 def test_two_gpus_share_the_layers(tmp_path: Path) -> None:
     """Of four layers and the output the first GPU has ⌈5 / 2⌉ = 3: the fullest decides."""
-    path = _file(tmp_path)
+    path = llama_file(tmp_path)
     needed = _workspace(path) + 3 * (LAYER + KEPT)
     memory = _sized(path, f"2x{needed}B")
     assert memory.offload is not None
@@ -198,7 +147,7 @@ def test_what_is_not_planned_says_why() -> None:
 
 
 def test_the_program_shows_the_plan(tmp_path: Path) -> None:
-    path = _file(tmp_path, experts=4)
+    path = llama_file(tmp_path, experts=4)
     arguments = ("memory", path, "--engine", "llama.cpp", "--on", f"{_workspace(path) + 201_000}B")
     done = program(*arguments, "-f", "json")
     conforms(json.loads(done.out), "memory")

@@ -13,7 +13,8 @@ from hfinspect.sizing.reading import parse_bandwidth
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
-from .test_offload import OUTPUT, _file
+from .llama_gguf import llama_file
+from .test_offload import OUTPUT
 
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
@@ -50,11 +51,11 @@ def test_k_of_n_experts_are_read() -> None:
 
 
 def test_a_tied_table_is_read_as_the_head(tmp_path: Path) -> None:
-    weights = hfinspect.memory(_file(tmp_path, head=False)).weights.nbytes
-    assert _reading(_file(tmp_path, head=False)).weights == weights
-    whole = hfinspect.memory(_file(tmp_path)).weights.nbytes
+    weights = hfinspect.memory(llama_file(tmp_path, head=False)).weights.nbytes
+    assert _reading(llama_file(tmp_path, head=False)).weights == weights
+    whole = hfinspect.memory(llama_file(tmp_path)).weights.nbytes
     assert whole is not None
-    assert _reading(_file(tmp_path)).weights == whole - (OUTPUT - 256)
+    assert _reading(llama_file(tmp_path)).weights == whole - (OUTPUT - 256)
 
 
 def test_devices_add_up() -> None:

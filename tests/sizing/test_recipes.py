@@ -32,7 +32,8 @@ from ..cli.program import hfinspect as program
 from ..formats.gguf_files import GgufWriter
 from ..schemas import conforms
 from .gguf_types_record import Recorded, read, unpacked
-from .test_offload import LAYER, OUTPUT, TABLE, _file
+from .llama_gguf import llama_file
+from .test_offload import LAYER, OUTPUT, TABLE
 
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
@@ -182,7 +183,7 @@ def _listed(model: GgufModel) -> dict[str, Any]:
 
 
 def test_a_file_is_sized_like_its_config(tmp_path: Path) -> None:
-    path = _file(tmp_path)
+    path = llama_file(tmp_path)
     for target in (path, CONFIG):
         assert _weights(target, "q8_0") == TABLE + OUTPUT + 4 * LAYER
     assert _weights(path, "q4_k_m") == _weights(CONFIG, "q4_k_m")

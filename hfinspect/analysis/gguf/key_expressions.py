@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 
 from .key_numbers import MAX_LAYERS
 
-Node: TypeAlias = Sequence[Any]
-Value: TypeAlias = int | float | str | None
+KeyNode: TypeAlias = Sequence[Any]
+KeyValue: TypeAlias = int | float | str | None
 Bindings: TypeAlias = Mapping[str, int]
 
 #: Depth of expressions; the deepest recorded has a fraction of it.
@@ -41,8 +41,8 @@ _OF_WORDS: Final = (*_OF_KEYS, "has", "map")
 _ALONE: Final = ("value", "text", "var", "unknown", "vocab")
 
 
-def _parts(node: Node) -> Sequence[int]:
-    """The numbers of the nodes that a node is made of."""
+def _parts(node: KeyNode) -> Sequence[int]:
+    """The numbers of the nodes that a node is parsed_nodes of."""
     if node[0] in _ALONE:
         return ()
     return node[2:] if node[0] in _OF_WORDS else node[1:]
@@ -57,7 +57,7 @@ class KeyExpressions:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[KeyNode],
         architecture: str,
         metadata: Mapping[str, object],
         shapes: Mapping[str, Sequence[int]],
@@ -66,8 +66,8 @@ class KeyExpressions:
         self._prefix = architecture
         self._metadata = metadata
         self._shapes = shapes
-        self._fixed: dict[int, Value] = {}
-        self._turns: dict[tuple[int, ...], Value] = {}
+        self._fixed: dict[int, KeyValue] = {}
+        self._turns: dict[tuple[int, ...], KeyValue] = {}
         self._depends: dict[int, bool] = {}
         self._read: dict[int, frozenset[str]] = {}
         self._depth = 0
@@ -78,7 +78,7 @@ class KeyExpressions:
         """The key with the architecture that it begins with."""
         return f"{self._prefix}{key}" if key.startswith(".") else key
 
-    def value(self, number: int, bound: Bindings) -> Value:
+    def value(self, number: int, bound: Bindings) -> KeyValue:
         """A number, a truth or a text; None where it is not known."""
         if number in self._fixed:
             return self._fixed[number]
@@ -90,14 +90,14 @@ class KeyExpressions:
             self._depth -= 1
             return None
         try:
-            made = self._made(self._nodes[number], bound)
+            parsed_nodes = self._made(self._nodes[number], bound)
         finally:
             self._depth -= 1
         if bound and self._varies(number):
-            self._turns[turn] = made
+            self._turns[turn] = parsed_nodes
         else:
-            self._fixed[number] = made
-        return made
+            self._fixed[number] = parsed_nodes
+        return parsed_nodes
 
     def _varies(self, number: int) -> bool:
         """Whether an expression depends on the turn of a loop."""
@@ -109,8 +109,8 @@ class KeyExpressions:
         return known
 
     def truth(self, number: int, bound: Bindings) -> bool | None:
-        made = self.value(number, bound)
-        return None if made is None else bool(made)
+        parsed_nodes = self.value(number, bound)
+        return None if parsed_nodes is None else bool(parsed_nodes)
 
     def keys_of(self, number: int) -> frozenset[str]:
         """The keys of the file that an expression reads, in full."""
@@ -120,7 +120,7 @@ class KeyExpressions:
             self._read[number] = known
         return known
 
-    def _keys_of(self, node: Node) -> frozenset[str]:
+    def _keys_of(self, node: KeyNode) -> frozenset[str]:
         if node[0] == "vocab":
             return frozenset({_TOKENS})
         if node[0] in _OF_KEYS and self.full(node[1]) in self._metadata:
@@ -132,10 +132,10 @@ class KeyExpressions:
 
     # ---- values
 
-    def _made(self, node: Node, bound: Bindings) -> Value:
+    def _made(self, node: KeyNode, bound: Bindings) -> KeyValue:
         name = node[0]
         if name in ("value", "text"):
-            constant: Value = node[1]
+            constant: KeyValue = node[1]
             return constant
         if name == "var":
             return bound.get(node[1])
@@ -144,17 +144,17 @@ class KeyExpressions:
         special = _SPECIAL.get(name)
         return None if special is None else special(self, node, bound)
 
-    def _operation(self, do: Callable[[Any, Any], Any], node: Node, bound: Bindings) -> Value:
+    def _operation(self, do: Callable[[Any, Any], Any], node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.value(node[1], bound)
         second = self.value(node[2], bound)
         if first is None or second is None:
             return None
         if isinstance(first, str) != isinstance(second, str) and do is not operator.eq:
             return None
-        made: Value = do(first, second)
-        return made
+        parsed_nodes: KeyValue = do(first, second)
+        return parsed_nodes
 
-    def _and(self, node: Node, bound: Bindings) -> Value:
+    def _and(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.truth(node[1], bound)
         if first is False:
             return False
@@ -163,7 +163,7 @@ class KeyExpressions:
             return False
         return None if first is None or second is None else True
 
-    def _or(self, node: Node, bound: Bindings) -> Value:
+    def _or(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.truth(node[1], bound)
         if first:
             return True
@@ -172,32 +172,32 @@ class KeyExpressions:
             return True
         return None if first is None or second is None else False
 
-    def _not(self, node: Node, bound: Bindings) -> Value:
+    def _not(self, node: KeyNode, bound: Bindings) -> KeyValue:
         inner = self.truth(node[1], bound)
         return None if inner is None else not inner
 
-    def _choice(self, node: Node, bound: Bindings) -> Value:
+    def _choice(self, node: KeyNode, bound: Bindings) -> KeyValue:
         condition = self.truth(node[1], bound)
         if condition is None:
             first = self.value(node[2], bound)
             return first if first == self.value(node[3], bound) else None
         return self.value(node[2] if condition else node[3], bound)
 
-    def _bits(self, node: Node, bound: Bindings) -> Value:
+    def _bits(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.value(node[1], bound)
         second = self.value(node[2], bound)
         if isinstance(first, int) and isinstance(second, int):
             return first | second
         return None
 
-    def _quotient(self, node: Node, bound: Bindings) -> Value:
+    def _quotient(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.value(node[1], bound)
         second = self.value(node[2], bound)
         if isinstance(first, int) and isinstance(second, int) and second:
             return first // second
         return None
 
-    def _rest(self, node: Node, bound: Bindings) -> Value:
+    def _rest(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.value(node[1], bound)
         second = self.value(node[2], bound)
         if isinstance(first, int) and isinstance(second, int) and second:
@@ -211,23 +211,23 @@ class KeyExpressions:
         value = self._metadata.get(self.full(key))
         return value if type(value) is int else None
 
-    def _key(self, node: Node, bound: Bindings) -> Value:
+    def _key(self, node: KeyNode, bound: Bindings) -> KeyValue:
         full = self.full(node[1])
         if full not in self._metadata:
             return self.value(node[2], bound)
         value = self._metadata[full]
         return value if isinstance(value, (int, float, str)) else None
 
-    def _has_key(self, node: Node, _: Bindings) -> Value:
+    def _has_key(self, node: KeyNode, _: Bindings) -> KeyValue:
         return self.full(node[1]) in self._metadata
 
-    def _count(self, node: Node, bound: Bindings) -> Value:
+    def _count(self, node: KeyNode, bound: Bindings) -> KeyValue:
         full = self.full(node[1])
         if full not in self._metadata:
             return self.value(node[2], bound)
         return length_of(self._metadata[full])
 
-    def _vocabulary(self, _: Node, __: Bindings) -> Value:
+    def _vocabulary(self, _: KeyNode, __: Bindings) -> KeyValue:
         if self._metadata.get(_MODEL) in ("no_vocab", "none"):
             return self.number(".vocab_size") or 0
         return length_of(self._metadata.get(_TOKENS))
@@ -243,11 +243,11 @@ class KeyExpressions:
         words = [part + str(one) for part, one in zip(parts, numbers, strict=False)]
         return "".join(words) + parts[-1]
 
-    def _has(self, node: Node, bound: Bindings) -> Value:
+    def _has(self, node: KeyNode, bound: Bindings) -> KeyValue:
         name = self.name(node[1], node[2:], bound)
         return None if name is None else name in self._shapes
 
-    def _size(self, node: Node, bound: Bindings) -> Value:
+    def _size(self, node: KeyNode, bound: Bindings) -> KeyValue:
         tensor = self._nodes[node[1]]
         name = self.name(tensor[1], tensor[2:], bound)
         place = self.value(node[2], bound)
@@ -259,13 +259,13 @@ class KeyExpressions:
 
     # ---- lists with an item for each layer
 
-    def _item(self, node: Node, bound: Bindings) -> Value:
+    def _item(self, node: KeyNode, bound: Bindings) -> KeyValue:
         place = self.value(node[2], bound)
         if not isinstance(place, int) or not 0 <= place < MAX_LAYERS:
             return None
         return self._at(node[1], place, bound)
 
-    def _highest(self, node: Node, bound: Bindings) -> Value:
+    def _highest(self, node: KeyNode, bound: Bindings) -> KeyValue:
         count = self.value(node[2], bound)
         if not isinstance(count, int):
             return None
@@ -273,7 +273,7 @@ class KeyExpressions:
         numbers = [item for item in items if isinstance(item, (int, float))]
         return max(numbers, default=0) if len(numbers) == len(items) else None
 
-    def _at(self, number: int, place: int, bound: Bindings) -> Value:
+    def _at(self, number: int, place: int, bound: Bindings) -> KeyValue:
         """Item ``place`` of a list."""
         node = self._nodes[number]
         name = node[0]
@@ -299,7 +299,7 @@ class KeyExpressions:
             return self._repeated(self.value(node[1], bound), self.truth(node[2], bound), place)
         return None
 
-    def _listed(self, node: Node, place: int, bound: Bindings) -> Value:
+    def _listed(self, node: KeyNode, place: int, bound: Bindings) -> KeyValue:
         key = self.full(node[1])
         if key not in self._metadata:
             return self._at(node[3], place, bound)
@@ -312,7 +312,7 @@ class KeyExpressions:
             return _of_list(value, place)
         return value if isinstance(value, (int, float)) else None
 
-    def _mapped(self, node: Node, place: int, bound: Bindings) -> Value:
+    def _mapped(self, node: KeyNode, place: int, bound: Bindings) -> KeyValue:
         _, var, start, end, expression, old = node
         first = self.value(start, bound)
         last = self.value(end, bound)
@@ -322,7 +322,7 @@ class KeyExpressions:
             return self.value(expression, {**bound, var: place})
         return self._at(old, place, bound)
 
-    def _repeated(self, every: Value, dense_first: bool | None, place: int) -> Value:
+    def _repeated(self, every: KeyValue, dense_first: bool | None, place: int) -> KeyValue:
         """``set_swa_pattern``: each so many-th layer differs, and so do those after the last."""
         predicting = self.number(".nextn_predict_layers") or 0
         if not isinstance(every, int) or dense_first is None:
@@ -334,7 +334,7 @@ class KeyExpressions:
         return place % every != 0 if dense_first else place % every < every - 1
 
 
-_SPECIAL: Final[Mapping[str, Callable[[KeyExpressions, Node, Bindings], Value]]] = {
+_SPECIAL: Final[Mapping[str, Callable[[KeyExpressions, KeyNode, Bindings], KeyValue]]] = {
     "and": KeyExpressions._and,
     "or": KeyExpressions._or,
     "not": KeyExpressions._not,
@@ -353,7 +353,7 @@ _SPECIAL: Final[Mapping[str, Callable[[KeyExpressions, Node, Bindings], Value]]]
 }
 
 
-def _of_list(value: object, place: int) -> Value:
+def _of_list(value: object, place: int) -> KeyValue:
     if not isinstance(value, list):
         return None
     item = value[place] if place < len(value) else 0

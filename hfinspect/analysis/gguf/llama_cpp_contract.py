@@ -18,7 +18,7 @@ from ...core.records import dataclass
 from .key_expressions import Bindings, KeyExpressions
 from .key_numbers import MAX_LAYERS
 
-#: Tensors that are looked at; no architecture has as many.
+#: ContractTensors that are looked at; no architecture has as many.
 _MAX_ROWS: Final = 500_000
 #: What the loader takes next to every weight that it has made: scales of NVFP4 and their kin.
 _SCALES: Final = (".scale", ".input_scale")
@@ -29,7 +29,7 @@ class OtherShape(NamedTuple):
     of the file that it reads for the sizes that differ."""
 
     in_file: tuple[int, ...]
-    asked: tuple[int, ...]
+    requested: tuple[int, ...]
     keys: frozenset[str]
 
 
@@ -84,10 +84,10 @@ def contract_of(
     Where keys are missing or refused, tensors are not looked at: their sizes depend on them.
     """
     table = _table()
-    asked = table["architectures"][architecture]
+    requested = table["architectures"][architecture]
     values = KeyExpressions(table["nodes"], architecture, metadata, shapes)
     contract = Contract()
-    for name, when, loops in asked["keys"]:
+    for name, when, loops in requested["keys"]:
         full = values.full(name)
         if full in metadata or full in contract.keys:
             continue
@@ -95,13 +95,13 @@ def contract_of(
             contract.keys.append(full)
     if contract.keys:
         return contract
-    for when, loops in asked["refusals"]:
+    for when, loops in requested["refusals"]:
         if any(values.truth(when, bound) for bound in _each(values, loops)):
             contract.refused.append(tuple(sorted(values.keys_of(when))))
     contract.uneven = dict(values.uneven)
     if contract.refused or contract.uneven:
         return contract
-    _Tensors(values, shapes, contract).compare(asked["tensors"])
+    _ContractTensors(values, shapes, contract).compare(requested["tensors"])
     contract.uneven = dict(values.uneven)
     return contract
 
@@ -121,7 +121,7 @@ def _each(values: KeyExpressions, loops: Sequence[Sequence[Any]]) -> Iterator[Bi
     yield from bindings
 
 
-class _Tensors:
+class _ContractTensors:
     """The tensors of a file next to those that its loader creates."""
 
     def __init__(
@@ -178,11 +178,11 @@ class _Tensors:
     def _compare_shape(
         self, name: str, sizes: Sequence[int], any_shape: bool, bound: Bindings
     ) -> None:
-        asked = [self._values.value(size, bound) for size in sizes]
+        requested = [self._values.value(size, bound) for size in sizes]
         in_file = tuple(reversed(self._shapes[name]))
-        if not all(isinstance(size, int) for size in asked):
+        if not all(isinstance(size, int) for size in requested):
             return
-        numbers = [int(size) for size in asked if size is not None]
+        numbers = [int(size) for size in requested if size is not None]
         if any_shape:
             if math.prod(numbers) != math.prod(in_file):
                 keys = self._keys_of(sizes)
@@ -204,17 +204,17 @@ class _Tensors:
     def _check_scale(self, name: str) -> None:
         """One number, or one for each expert."""
         experts = self._values.number(".expert_count") or 0
-        asked = experts if "_exps." in name else 1
-        if math.prod(self._shapes[name]) != asked:
+        requested = experts if "_exps." in name else 1
+        if math.prod(self._shapes[name]) != requested:
             shape = tuple(self._shapes[name])
-            self._contract.reshaped[name] = OtherShape(shape, (asked,), frozenset())
+            self._contract.reshaped[name] = OtherShape(shape, (requested,), frozenset())
 
     def _keys_of(self, sizes: Sequence[int]) -> frozenset[str]:
         return frozenset().union(*(self._values.keys_of(size) for size in sizes))
 
 
-def _other(in_file: Sequence[int], asked: Sequence[int], keys: frozenset[str]) -> OtherShape:
-    return OtherShape(tuple(reversed(in_file)), tuple(reversed(asked)), keys)
+def _other(in_file: Sequence[int], requested: Sequence[int], keys: frozenset[str]) -> OtherShape:
+    return OtherShape(tuple(reversed(in_file)), tuple(reversed(requested)), keys)
 
 
 def _pattern_of(name: str) -> str:

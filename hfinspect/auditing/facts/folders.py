@@ -14,7 +14,6 @@ from ...checkpoints.choose import WeightCandidate, candidates, choose
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.json_files import QUANTIZATION_FILES
 from ...checkpoints.one_file import IndexRead, Read
-from ...checkpoints.original_names import PARAMS_FILE, config_of_params, is_rank
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
@@ -27,6 +26,7 @@ from ...checkpoints.token_table import TokenTable
 from ...checkpoints.tokenizer_files import SMALL
 from ...checkpoints.weight_map import Shards, shards_of
 from ...core.checkpoint import Checkpoint
+from ...core.original_names import PARAMS_FILE, config_of_params, is_rank
 from ...core.refs import Origin
 from ...core.wholeness import Problem, by_weight
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError

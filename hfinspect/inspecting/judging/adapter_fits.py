@@ -18,7 +18,7 @@ from ...core.wholeness import Problem, of_names
 from ...errors import HfinspectError
 from ...trees.prediction import predict
 
-Shape = tuple[int, ...]
+TensorShape = tuple[int, ...]
 
 #: What stands before the path of a module in the base.
 PREFIX: Final = "base_model.model."
@@ -32,24 +32,24 @@ _FRONTS: Final = ("model.", "transformer.", "base_model.")
 _MAX_SETTINGS = 1000
 
 
-class Base(NamedTuple):
+class AdapterBase(NamedTuple):
     """The model that an adapter is put on.
 
     ``shapes`` are those of its tensors by name; ``literal``: whether names are the paths of the
     class's modules, so that PEFT takes them as they are.
     """
 
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, TensorShape]
     architecture: str = "the base"
     literal: bool = False
 
 
-class _Pair(NamedTuple):
+class _LoraPair(NamedTuple):
     """The names of both halves of a module, and their shapes; None where one is not there."""
 
     module: str
-    first: tuple[str, Shape] | None
-    second: tuple[str, Shape] | None
+    first: tuple[str, TensorShape] | None
+    second: tuple[str, TensorShape] | None
     embedding: bool
 
     @property
@@ -63,8 +63,8 @@ class _Pair(NamedTuple):
 def base_of(
     config: Mapping[str, Any] | None,
     settings: Mapping[str, object],
-    stored: Mapping[str, Shape] | None = None,
-) -> Base | None:
+    stored: Mapping[str, TensorShape] | None = None,
+) -> AdapterBase | None:
     """The base by its config, or by its tensors; None where neither says anything.
 
     The class is the one that the adapter names (``auto_mapping``), the bare one where the task is
@@ -81,10 +81,10 @@ def base_of(
             if name in family.classes and prediction is not None:
                 prediction = predict({**config, "architectures": [name]})
         if prediction is None:
-            return None if not stored else Base(stored)
+            return None if not stored else AdapterBase(stored)
         specs = list(prediction.specs)
     except HfinspectError:
-        return None if not stored else Base(stored)
+        return None if not stored else AdapterBase(stored)
     if stored:
         find = spec_finder(prediction)
         found_specs = (find(name) for name in stored)
@@ -92,7 +92,7 @@ def base_of(
         there |= {_module(name) for name in stored}
         specs = [one for one in specs if one.tied_to is not None or _module(one.name) in there]
     literal = family is not None and family.source == "transformers" and family.category in _LITERAL
-    return Base({spec.name: spec.shape for spec in specs}, prediction.architecture, literal)
+    return AdapterBase({spec.name: spec.shape for spec in specs}, prediction.architecture, literal)
 
 
 def _class_of(settings: Mapping[str, object]) -> str | None:
@@ -102,7 +102,7 @@ def _class_of(settings: Mapping[str, object]) -> str | None:
 
 
 def adapter_problems(
-    tensors: Mapping[str, Shape], settings: Mapping[str, object], base: Base | None
+    tensors: Mapping[str, TensorShape], settings: Mapping[str, object], base: AdapterBase | None
 ) -> Iterator[Problem]:
     """What PEFT would leave out, refuse or fill with nothing of a LoRA adapter."""
     if str(settings.get("peft_type", "LORA")).upper() != "LORA" or not tensors:
@@ -120,20 +120,20 @@ def adapter_problems(
         yield from _without_matrices(pairs, settings, base)
 
 
-def _pairs(tensors: Mapping[str, Shape]) -> list[_Pair]:
-    halves: dict[tuple[str, bool], dict[str, tuple[str, Shape]]] = {}
+def _pairs(tensors: Mapping[str, TensorShape]) -> list[_LoraPair]:
+    halves: dict[tuple[str, bool], dict[str, tuple[str, TensorShape]]] = {}
     for name, shape in tensors.items():
         match = _HALF.search(name)
         if match is not None:
             key = (name[: match.start()], match[1] is not None)
             halves.setdefault(key, {})[match[2]] = (name, shape)
     return [
-        _Pair(module, both.get("A"), both.get("B"), embedding)
+        _LoraPair(module, both.get("A"), both.get("B"), embedding)
         for (module, embedding), both in halves.items()
     ]
 
 
-def _halves(pairs: Sequence[_Pair]) -> Iterator[Problem]:
+def _halves(pairs: Sequence[_LoraPair]) -> Iterator[Problem]:
     """Modules with one matrix of two: PEFT keeps the other as it was initialised."""
     alone = [pair for pair in pairs if pair.first is None or pair.second is None]
     if alone:
@@ -144,7 +144,7 @@ def _halves(pairs: Sequence[_Pair]) -> Iterator[Problem]:
                       names=names)  # fmt: skip
 
 
-def _ranks(pairs: Sequence[_Pair], settings: Mapping[str, object]) -> Iterator[Problem]:
+def _ranks(pairs: Sequence[_LoraPair], settings: Mapping[str, object]) -> Iterator[Problem]:
     """Matrices of another rank than the config says, or than their other half: PEFT refuses."""
     pattern = settings.get("rank_pattern")
     ranks = {settings.get("r"), *(pattern.values() if isinstance(pattern, dict) else ())}
@@ -158,14 +158,16 @@ def _ranks(pairs: Sequence[_Pair], settings: Mapping[str, object]) -> Iterator[P
                       "correct r or rank_pattern", names=names)  # fmt: skip
 
 
-def _of_rank(pair: _Pair, declared: set[int]) -> bool:
+def _of_rank(pair: _LoraPair, declared: set[int]) -> bool:
     first = None if pair.first is None or not pair.first[1] else pair.first[1][0]
     second = None if pair.second is None or len(pair.second[1]) < 2 else pair.second[1][1]
     of_pair = {rank for rank in (first, second) if rank is not None}
     return len(of_pair) < 2 and (not declared or of_pair <= declared)
 
 
-def _no_pair(tensors: Mapping[str, Shape], settings: Mapping[str, object]) -> Iterator[Problem]:
+def _no_pair(
+    tensors: Mapping[str, TensorShape], settings: Mapping[str, object]
+) -> Iterator[Problem]:
     if settings.get("target_parameters") or not settings.get("target_modules"):
         return
     cut = [name for name in tensors if _CUT.search(name)]
@@ -181,7 +183,7 @@ def _no_pair(tensors: Mapping[str, Shape], settings: Mapping[str, object]) -> It
 
 
 def _saved_modules(
-    tensors: Mapping[str, Shape], settings: Mapping[str, object]
+    tensors: Mapping[str, TensorShape], settings: Mapping[str, object]
 ) -> Iterator[Problem]:
     saved = settings.get("modules_to_save")
     modules = {_module(name) for name in tensors}
@@ -192,7 +194,7 @@ def _saved_modules(
                 f"modules_to_save names {one}, and no tensor belongs to it",
                 1,
                 one,
-                "PEFT asks for its tensors and fails",
+                "PEFT looks for its tensors and fails",
                 "save the adapter again, or take it out of modules_to_save",
             )
 
@@ -200,7 +202,7 @@ def _saved_modules(
 # ---- paths
 
 
-def _places(pairs: Sequence[_Pair], base: Base) -> Iterator[Problem]:
+def _places(pairs: Sequence[_LoraPair], base: AdapterBase) -> Iterator[Problem]:
     """Modules of the adapter that are not where PEFT looks for them."""
     elsewhere: list[tuple[str, str, str]] = []
     nowhere: list[str] = []
@@ -236,7 +238,7 @@ def _places(pairs: Sequence[_Pair], base: Base) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _near(path: str, base: Base) -> str | None:
+def _near(path: str, base: AdapterBase) -> str | None:
     """The path of a module in the base that an adapter seems to mean; the path itself, if it can
     be."""
     shapes = base.shapes
@@ -262,10 +264,10 @@ def _near(path: str, base: Base) -> str | None:
 
 
 def _shapes(
-    pairs: Sequence[_Pair],
-    tensors: Mapping[str, Shape],
+    pairs: Sequence[_LoraPair],
+    tensors: Mapping[str, TensorShape],
     settings: Mapping[str, object],
-    base: Base,
+    base: AdapterBase,
 ) -> Iterator[Problem]:
     flipped = bool(settings.get("fan_in_fan_out"))
     for pair in pairs:
@@ -286,7 +288,7 @@ def _shapes(
             yield _differs(name, f"it is {shape_text(shape)}", expected)
 
 
-def _differs(name: str, text: str, shape: Shape) -> Problem:
+def _differs(name: str, text: str, shape: TensorShape) -> Problem:
     return Problem(
         "parts_differ",
         f"{text}, the base's weight {shape_text(shape)}",
@@ -298,7 +300,7 @@ def _differs(name: str, text: str, shape: Shape) -> Problem:
     )
 
 
-def _fits(pair: _Pair, shape: Shape, flipped: bool) -> bool:
+def _fits(pair: _LoraPair, shape: TensorShape, flipped: bool) -> bool:
     """Linear: A (r, in), B (out, r) for a weight (out, in), stored flipped by Conv1D.
     Embedding: A (r, rows), B (width, r) for a table (rows, width). A convolution's have its axes.
     """
@@ -321,7 +323,7 @@ _CHOOSING: Final = (
 
 
 def _without_matrices(
-    pairs: Sequence[_Pair], settings: Mapping[str, object], base: Base
+    pairs: Sequence[_LoraPair], settings: Mapping[str, object], base: AdapterBase
 ) -> Iterator[Problem]:
     """Modules that PEFT would adapt and of which the file has nothing: they stay as the base's."""
     targets = settings.get("target_modules")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...checkpoints.filenames import FileKind, weight_name
-from ...checkpoints.original_names import META_NAMES, MISTRAL_NAMES, is_rank
 from ...core.checkpoint import Checkpoint, Finding
 from ...core.expectation import Expectation
+from ...core.original_names import META_NAMES, MISTRAL_NAMES, is_rank
 from ...core.wholeness import Problem
 from .evidence import Evidence
 
@@ -22,9 +22,11 @@ def other_names(evidence: Evidence, renamed: Renamed) -> Iterator[Problem]:
     if renamed.original and not renamed.wrappers and is_original(evidence.checkpoint):
         return  # a note says who loads it
     complete = is_complete(evidence.expectation)
-    own = renamed.total - renamed.beside
+    of_model = renamed.total - renamed.apart
     count = renamed.tensors
-    tensors = f"all {own:,} tensors" if count == own else f"{count:,} of {own:,} tensors"
+    tensors = (
+        f"all {of_model:,} tensors" if count == of_model else f"{count:,} of {of_model:,} tensors"
+    )
     text = f"{tensors} {'is' if count == 1 else 'are'} {_by(renamed)}"
     yield Problem(
         "other_names",
@@ -71,7 +73,7 @@ def original_note(
 def _by(renamed: Renamed) -> str:
     """Who named them: ``named by torch.compile (_orig_mod.)``."""
     if renamed.original and not renamed.wrappers:
-        return "in the names of Mistral's or Meta's own code"
+        return "in the names of Mistral's or Meta's of_model code"
     makers: dict[str, list[str]] = {}
     for wrapper in renamed.wrappers:
         makers.setdefault(wrapper.maker or "nobody known", []).append(wrapper.prefix)

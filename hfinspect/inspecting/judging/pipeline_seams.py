@@ -10,56 +10,58 @@ from collections.abc import Mapping
 from typing import Final
 
 from .part_sizes import CONTEXT, HIDDEN, LATENT, PROJECTION
-from .seams import Seam, Term, Way
+from .seam_terms import Seam, SeamTerm, Way
 
 
 def _takes(part: str, size: str, *ways: Way) -> Seam:
     return Seam(part, size, ways)
 
 
-def _text(part: str, size: str, encoder: str, times: int = 1) -> Seam:
+def _text(part: str, size: str, encoder: str, factor: int = 1) -> Seam:
     """The denoiser takes the states of one encoder, of so many layers side by side."""
-    return Seam(part, size, (Way((Term(encoder, HIDDEN, times),)),))
+    return Seam(part, size, (Way((SeamTerm(encoder, HIDDEN, factor),)),))
 
 
-def _latents(vae: str, times: int = 1, plus: int = 0) -> Way:
+def _latents(vae: str, factor: int = 1, plus: int = 0) -> Way:
     """So many latents next to each other, and ``plus`` channels of a mask or an image."""
-    return Way((Term(vae, LATENT, times),), plus)
+    return Way((SeamTerm(vae, LATENT, factor),), plus)
 
 
 # ---- UNets with the text encoders of CLIP: Stable Diffusion and its kin
 
-_ENCODER: Final = Seam("unet", CONTEXT, (Way((Term("text_encoder", HIDDEN),)),), of_declared=True)
+_ENCODER: Final = Seam(
+    "unet", CONTEXT, (Way((SeamTerm("text_encoder", HIDDEN),)),), of_declared=True
+)
 #: Both encoders' states side by side; the refiner has one of them (pipeline_stable_diffusion_xl.py,
 #: encode_prompt: ``torch.concat(prompt_embeds_list, dim=-1)``).
 _TWO_ENCODERS: Final = Seam(
     "unet",
     CONTEXT,
-    (Way((Term("text_encoder", HIDDEN), Term("text_encoder_2", HIDDEN))),),
+    (Way((SeamTerm("text_encoder", HIDDEN), SeamTerm("text_encoder_2", HIDDEN))),),
     of_declared=True,
 )
 #: The pooled text and six numbers, or five with an aesthetic score (_get_add_time_ids).
 _ADDED: Final = _takes(
     "unet",
     "projection_class_embeddings_input_dim",
-    Way((Term("text_encoder_2", PROJECTION), Term("unet", "addition_time_embed_dim", 6))),
-    Way((Term("text_encoder_2", PROJECTION), Term("unet", "addition_time_embed_dim", 5))),
+    Way((SeamTerm("text_encoder_2", PROJECTION), SeamTerm("unet", "addition_time_embed_dim", 6))),
+    Way((SeamTerm("text_encoder_2", PROJECTION), SeamTerm("unet", "addition_time_embed_dim", 5))),
 )
 #: Kolors: the last state of ChatGLM is the pooled one.
 _ADDED_CHATGLM: Final = _takes(
     "unet",
     "projection_class_embeddings_input_dim",
-    Way((Term("text_encoder", HIDDEN), Term("unet", "addition_time_embed_dim", 6))),
+    Way((SeamTerm("text_encoder", HIDDEN), SeamTerm("unet", "addition_time_embed_dim", 6))),
 )
 _SAME_IN: Final = _takes("unet", "in_channels", _latents("vae"))
 _SAME_OUT: Final = _takes("unet", "out_channels", _latents("vae"))
 #: Latents alone, or with a mask and the masked image (``should have either 4 or 9 input``).
 _WITH_MASK: Final = _takes("unet", "in_channels", _latents("vae"), _latents("vae", 2, 1))
 _DOUBLE_IN: Final = _takes("unet", "in_channels", _latents("vae", 2))
-_CONTROLLED: Final = _takes("controlnet", CONTEXT, Way((Term("unet", CONTEXT),)))
+_CONTROLLED: Final = _takes("controlnet", CONTEXT, Way((SeamTerm("unet", CONTEXT),)))
 _CONTROLLED_IN: Final = _takes("controlnet", "in_channels", _latents("vae"))
 #: The image's vector takes the text's place.
-_IMAGE_ENCODER: Final = _takes("unet", CONTEXT, Way((Term("image_encoder", PROJECTION),)))
+_IMAGE_ENCODER: Final = _takes("unet", CONTEXT, Way((SeamTerm("image_encoder", PROJECTION),)))
 
 _PLAIN: Final = (_ENCODER, _SAME_IN, _SAME_OUT)
 _PLAIN_XL: Final = (_TWO_ENCODERS, _ADDED, _SAME_IN, _SAME_OUT)
@@ -202,9 +204,9 @@ _UNETS: Final[Mapping[str, tuple[Seam, ...]]] = {
 _MOVQ_IN: Final = _takes("unet", "in_channels", _latents("movq"))
 _MOVQ_MASKED: Final = _takes("unet", "in_channels", _latents("movq", 2, 1))
 _PRIOR: Final = (
-    _takes("prior", "embedding_dim", Way((Term("text_encoder", PROJECTION),))),
-    _takes("prior", "embedding_dim", Way((Term("text_encoder", HIDDEN),))),
-    _takes("prior", "embedding_dim", Way((Term("image_encoder", PROJECTION),))),
+    _takes("prior", "embedding_dim", Way((SeamTerm("text_encoder", PROJECTION),))),
+    _takes("prior", "embedding_dim", Way((SeamTerm("text_encoder", HIDDEN),))),
+    _takes("prior", "embedding_dim", Way((SeamTerm("image_encoder", PROJECTION),))),
 )
 _KANDINSKY_5: Final = (
     _text("transformer", "in_text_dim", "text_encoder"),
@@ -247,11 +249,15 @@ _KANDINSKY: Final[Mapping[str, tuple[Seam, ...]]] = {
 _CASCADE: Final[Mapping[str, tuple[Seam, ...]]] = {
     "StableCascadePriorPipeline": (
         _text("prior", "clip_text_in_channels", "text_encoder"),
-        _takes("prior", "clip_text_pooled_in_channels", Way((Term("text_encoder", PROJECTION),))),
-        _takes("prior", "clip_image_in_channels", Way((Term("image_encoder", PROJECTION),))),
+        _takes(
+            "prior", "clip_text_pooled_in_channels", Way((SeamTerm("text_encoder", PROJECTION),))
+        ),
+        _takes("prior", "clip_image_in_channels", Way((SeamTerm("image_encoder", PROJECTION),))),
     ),
     "StableCascadeDecoderPipeline": (
-        _takes("decoder", "clip_text_pooled_in_channels", Way((Term("text_encoder", PROJECTION),))),
+        _takes(
+            "decoder", "clip_text_pooled_in_channels", Way((SeamTerm("text_encoder", PROJECTION),))
+        ),
         _takes("decoder", "in_channels", _latents("vqgan")),
     ),
 }
@@ -382,7 +388,7 @@ _ONE_ENCODER: Final[Mapping[str, tuple[Seam, ...]]] = {
         _takes(
             "transformer",
             "cross_attention_dim",
-            Way((Term("projection_model", "conditioning_dim"),)),
+            Way((SeamTerm("projection_model", "conditioning_dim"),)),
         ),
         _IN,
     ),
@@ -391,12 +397,14 @@ _ONE_ENCODER: Final[Mapping[str, tuple[Seam, ...]]] = {
 # ---- transformers with several text encoders
 
 #: Both CLIPs' vectors side by side.
-_POOLED_CLIPS: Final = Way((Term("text_encoder", PROJECTION), Term("text_encoder_2", PROJECTION)))
+_POOLED_CLIPS: Final = Way(
+    (SeamTerm("text_encoder", PROJECTION), SeamTerm("text_encoder_2", PROJECTION))
+)
 _SD3: Final = (
     _text("transformer", "joint_attention_dim", "text_encoder_3"),
     _takes("transformer", "pooled_projection_dim", _POOLED_CLIPS),
 )
-#: CLIP's pooled state, of its full width, and T5's states (pipeline_flux.py, encode_prompt).
+#: CLIP's pooled state, of its full width, and T5's states (its pipeline's encode_prompt).
 _FLUX: Final = (
     _text("transformer", "joint_attention_dim", "text_encoder_2"),
     _text("transformer", "pooled_projection_dim", "text_encoder"),

@@ -8,37 +8,8 @@ from typing import Any, NamedTuple
 from ...core.wholeness import Problem
 from .part_sizes import PartSize, size_of
 from .parts_declared import PartsEvidence
-
-
-class Term(NamedTuple):
-    """A size of a part, so many times: ``4 x latent channels of the vae``.
-
-    ``size`` is a key of the part's config, or one of the names of ``part_sizes``.
-    """
-
-    part: str
-    size: str
-    times: int = 1
-
-
-class Way(NamedTuple):
-    """One value that a size may have: the sum of the terms, and ``plus`` of its own."""
-
-    terms: tuple[Term, ...]
-    plus: int = 0
-
-
-class Seam(NamedTuple):
-    """``size`` of ``part`` has to be one of the ``ways``.
-
-    ``of_declared``: terms of parts that the pipeline leaves out do not count; without it such a
-    way says nothing.
-    """
-
-    part: str
-    size: str
-    ways: tuple[Way, ...]
-    of_declared: bool = False
+from .pipeline_seams import SEAMS
+from .seam_terms import Seam, SeamTerm, Way
 
 
 class _Misfit(NamedTuple):
@@ -52,8 +23,6 @@ class _Misfit(NamedTuple):
 def seam_problems(evidence: PartsEvidence) -> Iterator[Problem]:
     """Where the configs of parts contradict each other at the seams of the pipeline's class: one
     problem for the parts that do not fit, of however many sizes."""
-    from .pipeline_seams import SEAMS
-
     misfits: dict[tuple[str, ...], list[_Misfit]] = {}
     for seam in SEAMS.get(evidence.class_name or "", ()):
         misfit = _misfit(seam, evidence)
@@ -98,12 +67,12 @@ def _misfit(seam: Seam, evidence: PartsEvidence) -> _Misfit | None:
         terms = _terms(seam, way, evidence)
         if not terms:
             return None
-        expected.add(way.plus + sum(term.times * size.value for term, size in terms))
+        expected.add(way.plus + sum(term.factor * size.value for term, size in terms))
         others |= {term.part: size for term, size in terms if term.part != seam.part}
     return None if here.value in expected else _Misfit(here, tuple(sorted(expected)), others)
 
 
-def _terms(seam: Seam, way: Way, evidence: PartsEvidence) -> list[tuple[Term, PartSize]]:
+def _terms(seam: Seam, way: Way, evidence: PartsEvidence) -> list[tuple[SeamTerm, PartSize]]:
     """The terms that count with their sizes; none where one of them is not known."""
     terms = [term for term in way.terms if not seam.of_declared or term.part in evidence.declared]
     sizes = [_size(evidence, term.part, term.size) for term in terms]
