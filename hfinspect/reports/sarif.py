@@ -84,8 +84,8 @@ def _result(result: AuditResult, finding: AuditFinding, order: Mapping[str, int]
             }
         ]
     place = (finding.code, finding.file or "", finding.tensor or "")
-    # Two causes in one file have two prints; a tensor tells them apart by itself.
-    key = "\0".join(place if finding.tensor else (*place, finding.text))
+    # Two causes of several tensors in one file have two prints.
+    key = "\0".join(place if finding.tensor and finding.count == 1 else (*place, finding.text))
     return {
         "ruleId": finding.code,
         "ruleIndex": order[finding.code],
