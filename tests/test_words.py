@@ -101,6 +101,10 @@ def found_in(where: object, texts: Iterator[tuple[int, str]]) -> list[str]:
     ]
 
 
+#: Fields that options are made of, and files that name options of other programs.
+OF_OTHER_PROGRAMS = ("memory_options.py", "read_fields.py", "files_there.py", "names_known.py")
+
+
 def test_the_library_names_no_option_of_the_command_line() -> None:
     """But for layouts of a command's own reports, documentation that is made of rules, and the
     fields that options are made of, and the command of another program that fetches a file."""
@@ -118,8 +122,7 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
             "auditing/facts",
         )
         for path in sorted((PACKAGE / room).rglob("*.py"))
-        if path.name
-        not in ("memory_options.py", "read_fields.py", "files_there.py", "names_known.py")
+        if path.name not in OF_OTHER_PROGRAMS
         for line, text in texts_of(path)
         if option.search(text)
     ]

@@ -14,7 +14,7 @@ from tests.sizing.llama_cpp_record import Keys, Recorded, Tensor
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _SURPLUS = "blk.0.attn_rot_embd"
-#: What every file lacks and llama.cpp asks for: a vocabulary of tokens without names.
+#: What every file lacks and llama.cpp requires: a vocabulary of tokens without names.
 _VOCABULARY = {"tokenizer.ggml.model": "no_vocab"}
 _OF_TYPES = frozenset("bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3".split())
 

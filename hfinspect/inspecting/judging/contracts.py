@@ -8,17 +8,17 @@ from typing import Final
 from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.packed_names import MUST_BE_PACKED, is_packed, is_small
 from ...core.lazy_sequence import counted
-from ...core.wholeness import Problem, ProblemKind
+from ...core.wholeness import Problem
 from .evidence import Evidence
 
-#: Where an index and its shards contradict each other: rules of ``checkpoints/agreement`` -> what
-#: that is. A loader that follows the index fails, or leaves the tensor as it was initialised.
-_INDEX_RULES: Final[dict[str, ProblemKind]] = {
-    "tensor-not-in-shards": "missing_tensors",
-    "tensor-not-in-index": "broken_contract",
-    "tensor-in-other-shard": "broken_contract",
-    "tensor-in-two-shards": "broken_contract",
-}
+#: Where an index and its shards contradict each other: rules of ``checkpoints/agreement``. A loader
+#: that follows the index fails, or leaves the tensor as it was initialised.
+_INDEX_RULES: Final = (
+    "tensor-not-in-shards",
+    "tensor-not-in-index",
+    "tensor-in-other-shard",
+    "tensor-in-two-shards",
+)
 
 
 def broken_config(evidence: Evidence) -> Iterator[Problem]:
@@ -30,9 +30,9 @@ def broken_config(evidence: Evidence) -> Iterator[Problem]:
 def index_contradicted(evidence: Evidence) -> Iterator[Problem]:
     """An index that says of its shards what they do not hold."""
     for finding in evidence.checkpoint.findings:
-        kind = _INDEX_RULES.get(finding.rule)
-        if kind is not None:
-            yield Problem(kind, finding.text, example=finding.tensor, file=finding.file)
+        if finding.rule in _INDEX_RULES:
+            example = finding.tensor
+            yield Problem("broken_contract", finding.text, example=example, file=finding.file)
 
 
 def surplus_layers(evidence: Evidence) -> Iterator[Problem]:
