@@ -112,6 +112,8 @@ def _block(
 ) -> AttentionBlock:
     known = {q for weight in weights.values() for q in weight.quantities()}
     known |= {q for width in known for q in width.quotient}
+    # What a config states stands before what is derived from it under the same name.
+    in_order = sorted(known, key=lambda q: (bool(q.definition or q.quotient), q))
     prefixes = {q.name.rsplit(".", 1)[0] for q in known if "." in q.name}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""
     section: Any = config
@@ -122,7 +124,7 @@ def _block(
 
     def find(names: Iterable[str]) -> Quantity | None:
         for name in names:
-            for quantity in known:
+            for quantity in in_order:
                 if quantity.name.rsplit(".", 1)[-1] == name:
                     return quantity
             full = f"{prefix}.{name}" if prefix else name
