@@ -155,7 +155,8 @@ def _bit(flags: Tree, bit: int) -> Tree:
     if isinstance(flags, (bool, int)):
         return bool(int(flags) & bit)
     if flags[0] == "|":
-        a, b = _bit(flags[1], bit), _bit(flags[2], bit)
+        a = _bit(flags[1], bit)
+        b = _bit(flags[2], bit)
         if a is True or b is True:
             return True
         return a if b is False else b if a is False else ["or", a, b]
@@ -270,15 +271,18 @@ class _Loader:
         start = dict(self.env)
         self.when = _both(before, condition)
         self.statements(it[2])
-        first, first_alive = self.env, self.when is not False
+        first = self.env
+        first_alive = self.when is not False
         self.env = dict(start)
         self.when = _both(before, _not(condition))
         self.statements(it[3])
-        second, second_alive = self.env, self.when is not False
+        second = self.env
+        second_alive = self.when is not False
         if first_alive and second_alive:
             merged = {}
             for name in {*first, *second}:
-                a, b = first.get(name), second.get(name)
+                a = first.get(name)
+                b = second.get(name)
                 if name.startswith("hparams.") and (a is None or b is None):
                     default = self.default_of(name[8:])
                     a, b = (default if one is None else one for one in (a, b))
@@ -569,7 +573,8 @@ class _Loader:
             size = self.hparam_call(f"n_embd_head_{name[7]}", [layer])
             return self.binary("*", size, self.hparam_call("n_head_kv", [layer]))
         if name == "is_mla":
-            key, value = self.h("n_embd_head_k_mla_impl"), self.h("n_embd_head_v_mla_impl")
+            key = self.h("n_embd_head_k_mla_impl")
+            value = self.h("n_embd_head_v_mla_impl")
             return _both(_not(self.equal(key, 0, "==")), _not(self.equal(value, 0, "==")))
         if name in ("n_embd_head_k_mla", "n_embd_head_v_mla"):
             return _chosen(
@@ -681,7 +686,8 @@ def _stored(name: Tree) -> Tree:
     if isinstance(name, list) and name[0] == "text":
         return ["has", name[1], []]
     if isinstance(name, list) and name[0] == "+":  # "blk." + std::to_string(n) + ".nextn..."
-        left, right = name[1], name[2]
+        left = name[1]
+        right = name[2]
         if isinstance(left, list) and left[0] == "+" and left[1] == ["text", "blk."]:
             return ["has", f"blk.%d{right[1]}", [left[2]]]
     return UNKNOWN

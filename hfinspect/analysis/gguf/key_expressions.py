@@ -90,14 +90,14 @@ class KeyExpressions:
             self._depth -= 1
             return None
         try:
-            made = self._made(self._nodes[number], bound)
+            result = self._made(self._nodes[number], bound)
         finally:
             self._depth -= 1
         if bound and self._varies(number):
-            self._turns[turn] = made
+            self._turns[turn] = result
         else:
-            self._fixed[number] = made
-        return made
+            self._fixed[number] = result
+        return result
 
     def _varies(self, number: int) -> bool:
         """Whether an expression depends on the turn of a loop."""
@@ -109,8 +109,8 @@ class KeyExpressions:
         return known
 
     def truth(self, number: int, bound: Bindings) -> bool | None:
-        made = self.value(number, bound)
-        return None if made is None else bool(made)
+        result = self.value(number, bound)
+        return None if result is None else bool(result)
 
     def keys_of(self, number: int) -> frozenset[str]:
         """The keys of the file that an expression reads, in full."""
@@ -151,8 +151,8 @@ class KeyExpressions:
             return None
         if isinstance(first, str) != isinstance(second, str) and do is not operator.eq:
             return None
-        made: Value = do(first, second)
-        return made
+        result: Value = do(first, second)
+        return result
 
     def _and(self, node: Node, bound: Bindings) -> Value:
         first = self.truth(node[1], bound)
