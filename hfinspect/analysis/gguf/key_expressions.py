@@ -42,7 +42,7 @@ _ALONE: Final = ("value", "text", "var", "unknown", "vocab")
 
 
 def _parts(node: KeyNode) -> Sequence[int]:
-    """The numbers of the nodes that a node is parsed_nodes of."""
+    """The numbers of the nodes that a node is made of."""
     if node[0] in _ALONE:
         return ()
     return node[2:] if node[0] in _OF_WORDS else node[1:]
@@ -90,14 +90,14 @@ class KeyExpressions:
             self._depth -= 1
             return None
         try:
-            parsed_nodes = self._made(self._nodes[number], bound)
+            result = self._made(self._nodes[number], bound)
         finally:
             self._depth -= 1
         if bound and self._varies(number):
-            self._turns[turn] = parsed_nodes
+            self._turns[turn] = result
         else:
-            self._fixed[number] = parsed_nodes
-        return parsed_nodes
+            self._fixed[number] = result
+        return result
 
     def _varies(self, number: int) -> bool:
         """Whether an expression depends on the turn of a loop."""
@@ -109,8 +109,8 @@ class KeyExpressions:
         return known
 
     def truth(self, number: int, bound: Bindings) -> bool | None:
-        parsed_nodes = self.value(number, bound)
-        return None if parsed_nodes is None else bool(parsed_nodes)
+        result = self.value(number, bound)
+        return None if result is None else bool(result)
 
     def keys_of(self, number: int) -> frozenset[str]:
         """The keys of the file that an expression reads, in full."""
@@ -151,8 +151,8 @@ class KeyExpressions:
             return None
         if isinstance(first, str) != isinstance(second, str) and do is not operator.eq:
             return None
-        parsed_nodes: KeyValue = do(first, second)
-        return parsed_nodes
+        result: KeyValue = do(first, second)
+        return result
 
     def _and(self, node: KeyNode, bound: Bindings) -> KeyValue:
         first = self.truth(node[1], bound)

@@ -29,7 +29,7 @@ class OtherShape(NamedTuple):
     of the file that it reads for the sizes that differ."""
 
     in_file: tuple[int, ...]
-    requested: tuple[int, ...]
+    required: tuple[int, ...]
     keys: frozenset[str]
 
 
@@ -84,10 +84,10 @@ def contract_of(
     Where keys are missing or refused, tensors are not looked at: their sizes depend on them.
     """
     table = _table()
-    requested = table["architectures"][architecture]
+    table_of = table["architectures"][architecture]
     values = KeyExpressions(table["nodes"], architecture, metadata, shapes)
     contract = Contract()
-    for name, when, loops in requested["keys"]:
+    for name, when, loops in table_of["keys"]:
         full = values.full(name)
         if full in metadata or full in contract.keys:
             continue
@@ -95,13 +95,13 @@ def contract_of(
             contract.keys.append(full)
     if contract.keys:
         return contract
-    for when, loops in requested["refusals"]:
+    for when, loops in table_of["refusals"]:
         if any(values.truth(when, bound) for bound in _each(values, loops)):
             contract.refused.append(tuple(sorted(values.keys_of(when))))
     contract.uneven = dict(values.uneven)
     if contract.refused or contract.uneven:
         return contract
-    _ContractTensors(values, shapes, contract).compare(requested["tensors"])
+    _ContractTensors(values, shapes, contract).compare(table_of["tensors"])
     contract.uneven = dict(values.uneven)
     return contract
 
@@ -144,12 +144,14 @@ class _ContractTensors:
             stems.add(row[0])
             for bound in _each(self._values, row[-1]):
                 self._one(row, bound)
+        left_out = self._left_out()
         if None in rows:  # of a name that only the loader knows
             return
         for name in self._shapes:
             if name in self._created:
                 continue
-            if _is_scale(name, stems):
+            weight = _weight_of_scale(name)
+            if weight and weight not in left_out and _pattern_of(weight) in stems:
                 self._check_scale(name)
                 continue
             if not (self._uncertain and _pattern_of(name) in stems):
@@ -178,11 +180,11 @@ class _ContractTensors:
     def _compare_shape(
         self, name: str, sizes: Sequence[int], any_shape: bool, bound: Bindings
     ) -> None:
-        requested = [self._values.value(size, bound) for size in sizes]
+        required = [self._values.value(size, bound) for size in sizes]
         in_file = tuple(reversed(self._shapes[name]))
-        if not all(isinstance(size, int) for size in requested):
+        if not all(isinstance(size, int) for size in required):
             return
-        numbers = [int(size) for size in requested if size is not None]
+        numbers = [int(size) for size in required if size is not None]
         if any_shape:
             if math.prod(numbers) != math.prod(in_file):
                 keys = self._keys_of(sizes)
@@ -201,29 +203,34 @@ class _ContractTensors:
         self._contract.sound |= self._keys_of(agreeing)
         self._contract.reshaped[name] = _other(in_file, numbers, self._keys_of(differing))
 
+    def _left_out(self) -> set[str]:
+        """Optional tensors that the file does not have."""
+        return self._created - self._shapes.keys()
+
     def _check_scale(self, name: str) -> None:
         """One number, or one for each expert."""
         experts = self._values.number(".expert_count") or 0
-        requested = experts if "_exps." in name else 1
-        if math.prod(self._shapes[name]) != requested:
+        required = experts if "_exps." in name else 1
+        if math.prod(self._shapes[name]) != required:
             shape = tuple(self._shapes[name])
-            self._contract.reshaped[name] = OtherShape(shape, (requested,), frozenset())
+            self._contract.reshaped[name] = OtherShape(shape, (required,), frozenset())
 
     def _keys_of(self, sizes: Sequence[int]) -> frozenset[str]:
         return frozenset().union(*(self._values.keys_of(size) for size in sizes))
 
 
-def _other(in_file: Sequence[int], requested: Sequence[int], keys: frozenset[str]) -> OtherShape:
-    return OtherShape(tuple(reversed(in_file)), tuple(reversed(requested)), keys)
+def _other(in_file: Sequence[int], required: Sequence[int], keys: frozenset[str]) -> OtherShape:
+    return OtherShape(tuple(reversed(in_file)), tuple(reversed(required)), keys)
 
 
 def _pattern_of(name: str) -> str:
     return ".".join("%d" if part.isdecimal() else part for part in name.split("."))
 
 
-def _is_scale(name: str, patterns: set[str]) -> bool:
+def _weight_of_scale(name: str) -> str | None:
+    """The weight that a scale is of; None of what is no scale."""
     for ending in _SCALES:
-        weight = name.removesuffix(ending)
-        if weight != name:
-            return f"{_pattern_of(weight)}.weight" in patterns
-    return False
+        stem = name.removesuffix(ending)
+        if stem != name:
+            return f"{stem}.weight"
+    return None

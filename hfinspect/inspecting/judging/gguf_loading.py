@@ -319,7 +319,7 @@ def _of_shapes(file: GgufFile, contract: Contract) -> Iterator[Problem]:
         are = "tensor is" if count == 1 else "tensors are"
         text = (
             f"{count:,} {are} of another shape than the key-values make: {example} is "
-            f"{shape_text(other.in_file)}, not {shape_text(other.requested)}"
+            f"{shape_text(other.in_file)}, not {shape_text(other.required)}"
         )
         yield Problem(
             "wrong_shapes", text, count, example, cause=_says(file, keys), file=file.path,
