@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...checkpoints.repo_layout import config_name
-from ...core.checkpoint import Finding
+from ...core.checkpoint import Checkpoint, Finding
 from ...core.wholeness import Problem, ProblemKind, by_weight, is_whole
+from ...inspecting.judging.evidence import Evidence
+from ...inspecting.judging.files_there import missing_files
+from ...inspecting.judging.gguf_loading import is_gguf_model
 from .adapters_there import adapters_of, problems_of_adapter
-from .target import Folder, TargetFacts
+from .target import Copy, Folder, TargetFacts
 
 
 def judgement_of(facts: TargetFacts) -> tuple[bool | None, tuple[Problem, ...]]:
@@ -35,7 +38,13 @@ def _is_known(folder: Folder) -> bool:
     inspection = folder.judged.inspection
     if inspection is not None:
         return inspection.whole is not None
-    return folder.main is not None and folder.main.format == "gguf"
+    main = folder.main
+    return main is not None and main.format == "gguf" and is_gguf_model(_evidence(main))
+
+
+def _evidence(main: Copy) -> Evidence:
+    shards = tuple(file.shard for file in main.files if file.shard is not None)
+    return Evidence(Checkpoint(main.format, shards, missing=main.missing), ())
 
 
 def _of_folder(folder: Folder) -> Iterator[Problem]:
@@ -44,6 +53,8 @@ def _of_folder(folder: Folder) -> Iterator[Problem]:
         yield from judged.inspection.problems
     else:
         yield from judged.gguf_problems
+        if folder.main is not None:
+            yield from missing_files(_evidence(folder.main))
     yield from folder.between_parts
     if folder.main is not None:
         yield from _unreadable(folder)
