@@ -50,7 +50,7 @@ PROBLEM_KINDS: Final[tuple[ProblemKind, ...]] = get_args(ProblemKind)
 
 
 @dataclass(frozen=True)
-class Problem(JsonForm):
+class Problem(JsonForm, without="source"):
     """One thing that keeps a checkpoint from being the model, or that its user has to know.
 
     Fields:
@@ -64,6 +64,8 @@ class Problem(JsonForm):
         severity: ``error`` where a loader fails or leaves weights random, else ``warning`` or
             ``note``
         names: those that it is about, the first thousand
+        source: of the rule of the audit that shows it, where its kind does not say it; no part of
+            the JSON
     """
 
     kind: ProblemKind
@@ -75,6 +77,7 @@ class Problem(JsonForm):
     file: str | None = None
     severity: Severity = "error"
     names: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def stops_loading(self) -> bool:

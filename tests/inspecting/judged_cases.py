@@ -89,6 +89,17 @@ CASES = (
     _unread("f10_names/torch_as_st", "is a PyTorch file"),
     Case("f12_quant_scope/awq_right", True),
     Case("f12_quant_scope/fp8_right", True),
+    Case("f12_quant_scope/awq_mlp_unpacked", True, "unpacked_modules", ("mlp.",)),
+    Case("f12_quant_scope/fp8_mlp_bf16", True, "unpacked_modules", ("mlp.",)),
+    Case("f12_quant_scope/nvfp4_no_input_scale", True, "broken_contract", ("input_scale",)),
+    _damaged("f12_quant_scope/awq_group", "broken_contract", "groups of 64"),
+    _damaged("f12_quant_scope/fp8_block", "broken_contract"),
+    _damaged("f12_quant_scope/awq_listed_but_packed", "broken_contract", "mlp."),
+    _damaged("f12_quant_scope/bnb4_no_quant_state", "broken_contract", "quant_state"),
+    _damaged("f12_quant_scope/fp8_no_scales", "broken_contract", "weight_scale_inv"),
+    _damaged("f12_quant_scope/gptq_desc_act_no_g_idx", "broken_contract", "g_idx"),
+    _damaged("f12_quant_scope/nvfp4_no_scale_2", "broken_contract", "weight_scale_2"),
+    _damaged("c31_jang", "broken_contract", "bits of the settings"),
 )
 
 

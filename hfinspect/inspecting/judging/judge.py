@@ -51,6 +51,9 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         from .contracts import packing_declared
 
         yield from packing_declared(evidence)
+        from .packed_layers import packed_layers
+
+        yield from packed_layers(evidence)
     if expectation is not None and expectation.unexpected and not is_gguf:
         from .contracts import surplus_layers
 
