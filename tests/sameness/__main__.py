@@ -72,7 +72,7 @@ def main(words: list[str], root: Path = ROOT) -> int:
     differing = len(differences.by_subject)
     print(
         f"{old.label} and {new.label}: {len(subjects):,} configs and fixtures, "
-        f"{len(questions)} questions, {judge.asked:,} answers computed, {judge.known:,} kept, "
+        f"{len(questions)} questions, {judge.asked:,} new answers, {judge.known:,} kept, "
         f"{time.monotonic() - started:.0f} s: "
         + (f"{differing:,} differ" if differing else "the same")
     )

@@ -95,8 +95,8 @@ class Kept:
 
 @cache
 def _libraries() -> str:
-    answered = {f"{d.metadata['Name']} {d.version}" for d in importlib.metadata.distributions()}
-    return "\n".join([sys.version, *sorted(answered)])
+    installed = {f"{d.metadata['Name']} {d.version}" for d in importlib.metadata.distributions()}
+    return "\n".join([sys.version, *sorted(installed)])
 
 
 @dataclass
@@ -182,7 +182,7 @@ class Judge:
     questions: Sequence[Question]
     room: Path
     kept: Kept | None = None
-    #: Answers that were kept, and those that were computed.
+    #: Answers that were kept, and new ones.
     known: int = 0
     asked: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -226,8 +226,8 @@ class Judge:
     ) -> list[Answer]:
         kept = self.kept if worker.package.key is not None else None
         keys = [Kept.key(worker.package, place, one) for one in questions]
-        answered = {key: kept.get(key) for key in keys} if kept is not None else {}
-        left = [n for n, key in enumerate(keys) if answered.get(key) is None]
+        before = {key: kept.get(key) for key in keys} if kept is not None else {}
+        left = [n for n, key in enumerate(keys) if before.get(key) is None]
         fresh = worker.ask(place, [questions[n] for n in left]) if left else []
         answers = {keys[n]: one for n, one in zip(left, fresh, strict=True)}
         if kept is not None and answers:
@@ -235,4 +235,4 @@ class Judge:
         with self.lock:
             self.known += len(keys) - len(left)
             self.asked += len(left)
-        return [answers.get(key) or answered[key] for key in keys]  # type: ignore[misc]
+        return [answers.get(key) or before[key] for key in keys]  # type: ignore[misc]

@@ -221,7 +221,7 @@ def test_a_changed_word_is_named_with_its_question_and_its_config(
     words += ["--kept", str(tmp_path)]
     assert main(words, checkout) == 0
     same = capsys.readouterr().out
-    assert "1 configs and fixtures, 3 questions, 6 answers computed, 0 kept" in same
+    assert "1 configs and fixtures, 3 questions, 6 new answers, 0 kept" in same
     assert same.endswith(": the same\n")
 
     screen = checkout / "hfinspect" / "reports" / "memory_screen.py"
@@ -237,7 +237,7 @@ def test_a_changed_word_is_named_with_its_question_and_its_config(
     assert "\nmodels/gpt2: memory vllm\n" in out
     assert "only at HEAD, not asked about:\n  fixtures/gone.json\n" in out
     assert "only here:\n  fixtures/new.json\n" in out
-    assert "3 answers computed, 3 kept" in out
+    assert "3 new answers, 3 kept" in out
     assert out.endswith(": 1 differ\n")
 
 
