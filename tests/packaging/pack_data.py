@@ -1,7 +1,7 @@
 """Makes a wheel small (a build hook of hatchling).
 
 Families that are data become one file: ``hfinspect/trees/trace_files.py`` says why, and what it
-looks like. Two large tables become xz streams: ``hfinspect/core/data_files.py``.
+looks like. Three large tables become xz streams: ``hfinspect/core/data_files.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _ROOM = Path("hfinspect", "architectures")
 #: Tables that a wheel has as xz streams; it leaves them out as they are (pyproject.toml).
 _TABLES = (
+    Path("hfinspect/analysis/gguf/llama_cpp_contract.json"),
     Path("hfinspect/core/config_fields.json"),
     Path("hfinspect/sizing/activation_rules.json"),
 )
