@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 class Source:
-    """The parts of llama.cpp's source that say what its loaders require."""
+    """The parts of llama.cpp's source that say what its loaders ask for."""
 
     def __init__(self, root: Path) -> None:
         text = (root / "src" / "llama-arch.cpp").read_text()
@@ -673,7 +673,7 @@ class _Loader:
         reshape = _bit(flags, _RESHAPE)
         row = [name[1], name[2], sizes, self.when, required, reshape, list(self.loops)]
         self.tensors.append(row)
-        there: Any = ["has", name[1], name[2]]
+        there: Tree = ["has", name[1], name[2]]
         if required is True:
             there = True
         skipped = _bit(flags, _SKIP)
