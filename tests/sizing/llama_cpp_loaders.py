@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 class Source:
-    """The parts of llama.cpp's source that say what its loaders ask for."""
+    """The parts of llama.cpp's source that say what its loaders require."""
 
     def __init__(self, root: Path) -> None:
         text = (root / "src" / "llama-arch.cpp").read_text()
