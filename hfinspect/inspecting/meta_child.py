@@ -73,10 +73,12 @@ def confine(memory: int = MEMORY_LIMIT, seconds: int = CPU_LIMIT) -> None:
 
 
 def limit(memory: int, seconds: int) -> None:
-    """The limits alone. macOS takes them and keeps only that of time."""
+    """The limits alone. macOS takes them and keeps only that of time; Windows has none."""
+    if sys.platform == "win32":
+        return
     try:
         import resource
-    except ImportError:
+    except ImportError:  # in a browser
         return
     kinds = {
         "RLIMIT_DATA": memory,
