@@ -38,6 +38,8 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         from .prediction_layers import missing_prediction_layers
 
         yield from missing_prediction_layers(evidence)
+    if not is_gguf:
+        yield from _config_problems(evidence.config, evidence.where)
 
 
 def declares_prediction_layers(config: Mapping[str, Any] | None) -> bool:
@@ -48,7 +50,10 @@ def declares_prediction_layers(config: Mapping[str, Any] | None) -> bool:
     return any("nextn" in key or "mtp" in key for key in keys)
 
 
-def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:
-    if config is None:
-        return
-    yield from ()
+def _config_problems(
+    config: Mapping[str, Any] | None, where: str = "config.json"
+) -> Iterator[Problem]:
+    if config and "model_type" in config:
+        from .config_values import refused_values
+
+        yield from refused_values(config, where)
