@@ -50,6 +50,7 @@ SUBJECTS: tuple[Command, ...] = (
     Command("modules", "record_modules", "the modules that tensors stand in"),
     Command("float32", "record_float32", "what a save in half precision keeps in float32"),
     Command("config-keys", "record_config_keys", "second names, sections and fields of configs"),
+    Command("refused-values", "record_refused_values", "values of configs that are refused"),
     Command("activations", "record_activations", "what autograd keeps", (*LIBRARIES, "peft")),
     Command("adapters", "record_adapters", "what LoRA trains", (*LIBRARIES, "peft")),
     Command("packed", "record_packed", "what is saved of small packed models"),

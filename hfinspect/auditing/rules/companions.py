@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from ...analysis.vocabulary_rows import embedding_rows, vocab_size
 from ...core.text import byte_size
 from ..facts.companions_read import added_ids
+from ..facts.problems import problems
 from ..facts.target import Folder, TargetFacts
 from ..facts.tokenizers_read import tokenizers_of
 from ..registry import RuleFinding, rule
@@ -75,12 +76,15 @@ def token_id(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct the id, or leave it out.
     """
+    refused = {(folder.path, problem.example) for folder, problem in problems(facts, "odd_values")}
     for folder in facts.folders:
         size = vocab_size(folder.config)
         if size is None:
             continue
         for name in ("config.json", "generation_config.json"):
             for key, value in _token_ids(folder.mapping(name) or {}):
+                if name == "config.json" and (folder.path, key) in refused:
+                    continue  # HI349 says it
                 if not 0 <= value < size:
                     text = f"{key} is {value}"
                     yield RuleFinding(text, folder.path + name, None, f"0 to {size - 1:,}")

@@ -78,6 +78,9 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         tensors = {tensor.name: tensor.shape for tensor in evidence.tensors}
         yield from adapter_problems(tensors, settings, base)
 
+    if not is_gguf:
+        yield from _config_problems(evidence.config, evidence.where)
+
 
 def _may_be_packed(evidence: Evidence) -> bool:
     """Whether a packing is declared, or the tensors are of dtypes that packed ones have."""
@@ -94,7 +97,10 @@ def declares_prediction_layers(config: Mapping[str, Any] | None) -> bool:
     return any("nextn" in key or "mtp" in key for key in keys)
 
 
-def _config_problems(config: Mapping[str, Any] | None) -> Iterator[Problem]:
-    if config is None:
-        return
-    yield from ()
+def _config_problems(
+    config: Mapping[str, Any] | None, where: str = "config.json"
+) -> Iterator[Problem]:
+    if config and "model_type" in config:
+        from .config_values import refused_values
+
+        yield from refused_values(config, where)
