@@ -99,6 +99,15 @@ CASES = (
     _damaged("f12_quant_scope/fp8_no_scales", "broken_contract", "weight_scale_inv"),
     _damaged("f12_quant_scope/gptq_desc_act_no_g_idx", "broken_contract", "g_idx"),
     _damaged("f12_quant_scope/nvfp4_no_scale_2", "broken_contract", "weight_scale_2"),
+    _damaged("c35_rope/bad_type", "broken_contract", "rope"),
+    Case("c35_rope/no_type", True, "odd_values", ("rope_type",)),
+    Case("c35_rope/yarn_no_original", True, "odd_values", ("original_max_position_embeddings",)),
+    _damaged("f5_config/act", "broken_contract", "swiglu"),
+    _damaged("f5_config/kv_not_divisor", "broken_contract", "num_key_value_heads"),
+    _damaged("f5_config/llama3_missing", "broken_contract", "rope"),
+    Case("f5_config/attn_impl", True, "odd_values"),
+    Case("f5_config/rope_zero", True, "odd_values", ("rope_scaling.factor",)),
+    Case("f5_config/quant_empty", True, "odd_values", ("quantization_config",)),
     _damaged("c31_jang", "broken_contract", "bits of the settings"),
 )
 

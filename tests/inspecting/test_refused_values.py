@@ -88,7 +88,7 @@ def test_rope(name: str) -> None:
     ], [problem.sentence for problem in problems]
 
 
-OTHERS = {
+OTHERS: dict[str, tuple[dict[str, Any], str, str]] = {
     "act": ({"hidden_act": "swiglu"}, "error", 'hidden_act is "swiglu"'),
     "act in capitals": ({"hidden_act": "GELU"}, "warning", 'hidden_act is "GELU"'),
     "eos": ({"eos_token_id": "</s>"}, "error", 'eos_token_id is "</s>"'),

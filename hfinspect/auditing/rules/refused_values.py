@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ...inspecting.judging.config_values import SOURCE
 from ..facts.problems import finding_of, problems
 from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule
@@ -18,7 +19,7 @@ def refused_value(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: correct the value, or load with the library that takes it.
     """
     for folder, problem in problems(facts, "odd_values", "broken_contract"):
-        if problem.kind == "odd_values" or (problem.file or "").endswith("config.json"):
+        if problem.kind == "odd_values" or problem.source == SOURCE:
             finding = finding_of(folder, problem)
             path = folder.path + finding.file if finding.file in _IN_FOLDER else finding.file
             yield finding._replace(file=path, tensor=None)

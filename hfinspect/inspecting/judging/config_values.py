@@ -33,6 +33,9 @@ from .loaders_read import (
     VLLM_CONFIGS,
 )
 
+#: Problems that HI349 shows.
+SOURCE: Final = "values"
+
 #: Sections in sections that are looked at; composite models have two levels.
 _DEEPEST: Final = 3
 #: Fields that are read by rules of their own, or before the class sees them.

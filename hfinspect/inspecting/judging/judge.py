@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from ...core.wholeness import Problem, by_weight, is_whole
@@ -77,8 +78,7 @@ def _problems(evidence: Evidence) -> Iterator[Problem]:
         base = base_of(evidence.base_config, settings)
         tensors = {tensor.name: tensor.shape for tensor in evidence.tensors}
         yield from adapter_problems(tensors, settings, base)
-
-    if not is_gguf:
+    if not is_gguf and not evidence.config_error:
         yield from _config_problems(evidence.config, evidence.where)
 
 
@@ -101,6 +101,7 @@ def _config_problems(
     config: Mapping[str, Any] | None, where: str = "config.json"
 ) -> Iterator[Problem]:
     if config and "model_type" in config:
-        from .config_values import refused_values
+        from .config_values import SOURCE, refused_values
 
-        yield from refused_values(config, where)
+        for problem in refused_values(config, where):
+            yield replace(problem, source=SOURCE)

@@ -2,7 +2,7 @@
 
 Of transformers: modeling_rope_utils.py, activations.py, modeling_utils.py. Of vLLM:
 transformers_utils/config.py (which reads a config by the classes of transformers, its own types
-aside), layers/rotary_embedding/__init__.py, layers/activation.py.
+aside), its layers of rotary embedding and of activations.
 """
 
 from __future__ import annotations
