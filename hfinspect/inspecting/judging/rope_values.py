@@ -34,12 +34,12 @@ def rope_problems(section: ConfigSection) -> Iterator[Problem]:
     nested = [name for name, value in rope.items() if isinstance(value, Mapping)]
     if nested and (isinstance(layers, list) or set(rope) == set(nested)):
         for name in nested:
-            yield from _Rope(section, f"{key}.{name}", rope[name]).problems()
+            yield from _RopeValues(section, f"{key}.{name}", rope[name]).problems()
     else:
-        yield from _Rope(section, key, rope).problems()
+        yield from _RopeValues(section, key, rope).problems()
 
 
-class _Rope:
+class _RopeValues:
     """One object of settings, under the key ``key``."""
 
     def __init__(self, section: ConfigSection, key: str, rope: Mapping[str, Any]) -> None:
