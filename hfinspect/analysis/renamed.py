@@ -380,7 +380,7 @@ def _record(
         sum(len(group.keys) for group in renamed if group not in apart),
         sum(len(group.keys) for group in groups),
         sum(len(group.keys) for group in apart),
-        tuple(names),
+        tuple(sorted(names)),  # in one order, however the tensors are grouped
         unfold_name(patterns[first.pattern], first.keys[0]),
         original,
     )
